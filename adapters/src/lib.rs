@@ -1,0 +1,2 @@
+//! What a host uses: engine, sessions, drivers.
+pub use runloom_core as core;

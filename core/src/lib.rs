@@ -1,0 +1,3 @@
+//! The runloom state machine.
+#![no_std]
+extern crate alloc;
