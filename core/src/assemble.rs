@@ -1,0 +1,402 @@
+//! Putting a response together from stream items, within bounds, and judging it (M3, M7, M8).
+
+use crate::id::{CallRef, check_id};
+use crate::json::encoded_len;
+use crate::message::{Part, ProviderContext, ToolCall};
+use crate::model::{CallDelta, Completion, FinalCall, Finish};
+use crate::text::Text;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+/// Bounds of one response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResponseBounds {
+    /// Most encoded bytes over all parts.
+    pub response: u64,
+    /// Most encoded bytes of one call's arguments.
+    pub arguments: u64,
+    /// Most calls.
+    pub calls: usize,
+    /// Most parts.
+    pub parts: usize,
+}
+
+impl Default for ResponseBounds {
+    /// 1 MiB, 192 KiB of arguments, 128 calls, 256 parts.
+    fn default() -> Self {
+        Self { response: 1 << 20, arguments: 192 << 10, calls: 128, parts: 256 }
+    }
+}
+
+/// How a response breaks the stream union (M3): malformed, to be asked for again.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Violation {
+    /// There is nothing in it.
+    #[error("the response is empty")]
+    Empty,
+    /// A call has no name.
+    #[error("call {ordinal} has no name")]
+    NameMissing {
+        /// Place of the call.
+        ordinal: usize,
+    },
+    /// A call's id or name is not one.
+    #[error("call {ordinal} has an invalid id or name")]
+    InvalidId {
+        /// Place of the call.
+        ordinal: usize,
+    },
+    /// One id stands for two different calls.
+    #[error("call {ordinal} repeats an id with other content")]
+    RepeatedId {
+        /// Place of the call.
+        ordinal: usize,
+    },
+    /// The provider stopped for calls, and there is none.
+    #[error("the response stopped for tool calls but holds none")]
+    NoCalls,
+    /// A call goes on after it was closed.
+    #[error("call {ordinal} goes on after its end")]
+    CallReopened {
+        /// Place of the call.
+        ordinal: usize,
+    },
+    /// A bound of the response was passed.
+    #[error("{what}: {observed} are more than {limit}")]
+    Oversized {
+        /// What is too large.
+        what: &'static str,
+        /// The bound.
+        limit: u64,
+        /// What was found.
+        observed: u64,
+    },
+    /// The stream ended without a finish, usage or complete call: it was cut (M8).
+    #[error("the stream ended before the response did")]
+    Truncated,
+    /// An item came after the end of its stream.
+    #[error("an item came after the end of the stream")]
+    PostTerminal,
+}
+
+#[derive(Clone, Debug)]
+enum Slot {
+    Text(Vec<u8>),
+    Call(usize),
+    Context(Arc<ProviderContext>),
+}
+
+#[derive(Clone, Debug, Default)]
+struct Draft {
+    index: Option<u32>,
+    id: Option<Text>,
+    name: Option<Text>,
+    arguments: Vec<u8>,
+    encoded: u64,
+    closed: bool,
+}
+
+/// A response in the making.
+#[derive(Clone, Debug)]
+pub struct Assembler {
+    step: u32,
+    bounds: ResponseBounds,
+    slots: Vec<Slot>,
+    drafts: Vec<Draft>,
+    used: u64,
+}
+
+/// A call of a response, and whether it came whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssembledCall {
+    /// The call.
+    pub call: Arc<ToolCall>,
+    /// Whether the model finished writing it: its arguments parse, or it was closed with none.
+    pub complete: bool,
+}
+
+/// A whole response.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Response {
+    /// Text, calls and context, in order.
+    pub parts: Vec<Part>,
+    /// All text, joined.
+    pub answer: Text,
+    /// The calls, in model order.
+    pub calls: Vec<AssembledCall>,
+}
+
+impl Assembler {
+    /// An empty response of `step`.
+    pub fn new(step: u32, bounds: ResponseBounds) -> Self {
+        Self { step, bounds, slots: Vec::new(), drafts: Vec::new(), used: 0 }
+    }
+
+    /// Whether nothing has come in.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    fn spend(&mut self, bytes: u64) -> Result<(), Violation> {
+        let observed = self.used + bytes;
+        if observed > self.bounds.response {
+            return Err(Violation::Oversized {
+                what: "bytes of response",
+                limit: self.bounds.response,
+                observed,
+            });
+        }
+        self.used = observed;
+        Ok(())
+    }
+
+    fn slot(&mut self, slot: Slot) -> Result<(), Violation> {
+        if self.slots.len() >= self.bounds.parts {
+            let limit = self.bounds.parts as u64;
+            return Err(Violation::Oversized { what: "parts", limit, observed: limit + 1 });
+        }
+        self.slots.push(slot);
+        Ok(())
+    }
+
+    /// Adds a piece of text.
+    pub fn text(&mut self, text: &Text) -> Result<(), Violation> {
+        self.spend(encoded_len(text))?;
+        if let Some(Slot::Text(buffer)) = self.slots.last_mut() {
+            buffer.extend_from_slice(text.as_bytes());
+            return Ok(());
+        }
+        self.slot(Slot::Text(text.as_bytes().to_vec()))
+    }
+
+    /// Adds opaque material.
+    pub fn context(&mut self, context: Arc<ProviderContext>) -> Result<(), Violation> {
+        self.spend(encoded_len(&context.payload))?;
+        self.slot(Slot::Context(context))
+    }
+
+    /// Adds a piece of a call and returns the call's ordinal.
+    pub fn call_delta(&mut self, delta: &CallDelta) -> Result<u32, Violation> {
+        let id = delta.id.as_ref().filter(|id| !id.is_empty());
+        let at = match self.find(delta.index, id) {
+            Some(at) => at,
+            None => self.open(Draft { index: delta.index, ..Draft::default() })?,
+        };
+        let encoded = encoded_len(&delta.arguments);
+        self.spend(encoded)?;
+        let limit = self.bounds.arguments;
+        let Some(draft) = self.drafts.get_mut(at) else { return Ok(0) };
+        if draft.closed && !delta.arguments.is_empty() {
+            return Err(Violation::CallReopened { ordinal: at });
+        }
+        draft.encoded += encoded;
+        if draft.encoded > limit {
+            let observed = draft.encoded;
+            return Err(Violation::Oversized { what: "bytes of arguments", limit, observed });
+        }
+        draft.arguments.extend_from_slice(delta.arguments.as_bytes());
+        if draft.id.is_none() {
+            draft.id = id.cloned();
+        }
+        if draft.name.is_none() {
+            draft.name = delta.name.clone().filter(|name| !name.is_empty());
+            let bytes = draft.name.as_deref().map_or(0, encoded_len);
+            self.spend(bytes)?;
+        }
+        Ok(u32::try_from(at).unwrap_or(u32::MAX))
+    }
+
+    /// The draft that a piece with this index and id belongs to (M7).
+    fn find(&self, index: Option<u32>, id: Option<&Text>) -> Option<usize> {
+        let newest = |hit: &dyn Fn(&Draft) -> bool| self.drafts.iter().rposition(hit);
+        let fits = |draft: &Draft| id.is_none() || draft.id.is_none() || draft.id.as_ref() == id;
+        match (index, id) {
+            (Some(_), _) => {
+                newest(&|draft| draft.index == index).filter(|at| self.drafts.get(*at).is_some_and(fits))
+            }
+            (None, Some(_)) => newest(&|draft| draft.id.as_ref() == id),
+            (None, None) => self.drafts.len().checked_sub(1),
+        }
+    }
+
+    fn open(&mut self, draft: Draft) -> Result<usize, Violation> {
+        let at = self.drafts.len();
+        if at >= self.bounds.calls {
+            let limit = self.bounds.calls as u64;
+            return Err(Violation::Oversized { what: "calls", limit, observed: limit + 1 });
+        }
+        self.slot(Slot::Call(at))?;
+        self.drafts.push(draft);
+        Ok(at)
+    }
+
+    /// Adds a call that came whole; `None` if it only repeats one that is here.
+    pub fn call(&mut self, call: &FinalCall) -> Result<Option<u32>, Violation> {
+        let id = call.id.clone().filter(|id| !id.is_empty());
+        if let Some(at) = self.drafts.iter().position(|draft| id.is_some() && draft.id == id) {
+            let same = self.drafts.get(at).is_some_and(|draft| {
+                draft.name.as_ref() == Some(&call.name) && draft.arguments == call.arguments.as_bytes()
+            });
+            return if same { Ok(None) } else { Err(Violation::RepeatedId { ordinal: at }) };
+        }
+        let at = self.open(Draft { id, ..Draft::default() })?;
+        let delta = CallDelta {
+            name: Some(call.name.clone()),
+            arguments: call.arguments.clone(),
+            ..CallDelta::default()
+        };
+        let ordinal = self.call_delta(&delta)?;
+        self.close(at);
+        Ok(Some(ordinal))
+    }
+
+    fn close(&mut self, at: usize) {
+        if let Some(draft) = self.drafts.get_mut(at) {
+            draft.closed = true;
+        }
+    }
+
+    /// Closes the newest call at `index`.
+    pub fn call_end(&mut self, index: u32) {
+        if let Some(at) = self.drafts.iter().rposition(|draft| draft.index == Some(index)) {
+            self.close(at);
+        }
+    }
+
+    /// Judges the response at the good end of its stream. `reported`: whether usage was reported.
+    pub fn complete(self, end: &Completion, reported: bool) -> Result<Response, Violation> {
+        let response = self.build(end.finish != Some(Finish::Length))?;
+        if end.finish.is_none() && !reported && !response.calls.iter().any(|call| call.complete) {
+            return Err(Violation::Truncated);
+        }
+        if end.finish == Some(Finish::ToolCalls) && response.calls.is_empty() {
+            return Err(Violation::NoCalls);
+        }
+        let may_be_empty = matches!(
+            end.finish,
+            Some(
+                Finish::StopSequence
+                    | Finish::Length
+                    | Finish::ContentFilter
+                    | Finish::Refusal
+                    | Finish::Pause
+            )
+        );
+        if response.parts.is_empty() && !may_be_empty {
+            return Err(Violation::Empty);
+        }
+        Ok(response)
+    }
+
+    /// What an ended attempt leaves: its text and its complete calls, without context (C4, M9).
+    pub fn abort(self) -> Response {
+        let mut response = self.clone().build(false).unwrap_or(Response {
+            // A malformed attempt leaves nothing.
+            parts: Vec::new(),
+            answer: Text::EMPTY,
+            calls: Vec::new(),
+        });
+        response.calls.retain(|call| call.complete);
+        let calls = &mut response.calls;
+        response.parts.retain(|part| match part {
+            Part::ToolCall(call) => calls.iter().any(|kept| kept.call.id == call.id),
+            Part::Text(text) => !text.is_empty(),
+            Part::Image(_) | Part::ToolResult(_) | Part::Context(_) => false,
+        });
+        response
+    }
+
+    /// Parts and calls; `ended`: whether a call without arguments may be taken as whole.
+    fn build(self, ended: bool) -> Result<Response, Violation> {
+        let mut calls: Vec<AssembledCall> = Vec::with_capacity(self.drafts.len());
+        let mut place = Vec::with_capacity(self.drafts.len());
+        let mut used_ids: Vec<Text> = self.drafts.iter().filter_map(|draft| draft.id.clone()).collect();
+        for (at, draft) in self.drafts.into_iter().enumerate() {
+            let built = finish_draft(self.step, calls.len(), at, draft, ended, &mut used_ids)?;
+            match calls.iter().find(|other| other.call.id == built.call.id) {
+                Some(other)
+                    if other.call.name == built.call.name && other.call.arguments == built.call.arguments =>
+                {
+                    place.push(None);
+                }
+                Some(_) => return Err(Violation::RepeatedId { ordinal: at }),
+                None => {
+                    place.push(Some(Arc::clone(&built.call)));
+                    calls.push(built);
+                }
+            }
+        }
+        let mut parts = Vec::with_capacity(self.slots.len());
+        for slot in self.slots {
+            match slot {
+                Slot::Text(bytes) => parts.push(Part::Text(into_text(bytes))),
+                Slot::Context(context) => parts.push(Part::Context(context)),
+                Slot::Call(at) => {
+                    parts.extend(place.get_mut(at).and_then(Option::take).map(Part::ToolCall));
+                }
+            }
+        }
+        Ok(Response { answer: answer_of(&parts), parts, calls })
+    }
+}
+
+fn finish_draft(
+    step: u32,
+    ordinal: usize,
+    at: usize,
+    draft: Draft,
+    ended: bool,
+    used: &mut Vec<Text>,
+) -> Result<AssembledCall, Violation> {
+    let Some(name) = draft.name else { return Err(Violation::NameMissing { ordinal: at }) };
+    let ordinal = u32::try_from(ordinal).unwrap_or(u32::MAX);
+    let id = draft.id.unwrap_or_else(|| fresh_id(step, ordinal, used));
+    if check_id(&id).is_err() || check_id(&name).is_err() {
+        return Err(Violation::InvalidId { ordinal: at });
+    }
+    let arguments = into_text(draft.arguments);
+    let complete = match arguments.trim() {
+        "" => draft.closed || ended,
+        text => parses(text),
+    };
+    let call = ToolCall { call: CallRef { step, ordinal }, id, name, arguments };
+    Ok(AssembledCall { call: Arc::new(call), complete })
+}
+
+/// An id for a call that came without one; unlike every other of the response.
+fn fresh_id(step: u32, ordinal: u32, used: &mut Vec<Text>) -> Text {
+    let mut id = alloc::format!("call_{step}_{ordinal}");
+    while used.iter().any(|other| other.as_str() == id) {
+        id.push('_');
+    }
+    used.push(Text::new(&id));
+    Text::from(id)
+}
+
+fn into_text(bytes: Vec<u8>) -> Text {
+    // The bytes were joined from whole texts, so that they are UTF-8.
+    Text::from(String::from_utf8(bytes).unwrap_or_default())
+}
+
+fn answer_of(parts: &[Part]) -> Text {
+    let mut texts = parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text),
+        Part::Image(_) | Part::ToolCall(_) | Part::ToolResult(_) | Part::Context(_) => None,
+    });
+    let Some(first) = texts.next() else { return Text::EMPTY };
+    let mut rest = texts.peekable();
+    if rest.peek().is_none() {
+        return first.clone();
+    }
+    let mut joined = String::from(first.as_str());
+    rest.for_each(|text| joined.push_str(text));
+    Text::from(joined)
+}
+
+/// Whether `text` is JSON.
+pub(crate) fn parses(text: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}

@@ -1,0 +1,142 @@
+//! Identities. Nothing here is global: ids come from the host or are counted by one machine.
+
+use crate::text::Text;
+use core::fmt;
+
+/// Longest id, in bytes.
+pub const MAX_ID: usize = 256;
+
+/// Why a text is not a valid id (M1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum IdError {
+    /// The id has no byte.
+    #[error("an id must not be empty")]
+    Empty,
+    /// The id is longer than [`MAX_ID`] bytes.
+    #[error("an id of {0} bytes is longer than {MAX_ID}")]
+    TooLong(usize),
+    /// The id holds a control character, at this byte offset.
+    #[error("an id must not hold control characters (offset {0})")]
+    Control(usize),
+}
+
+/// Checks the shape that every textual id shares.
+pub fn check_id(text: &str) -> Result<(), IdError> {
+    if text.is_empty() {
+        return Err(IdError::Empty);
+    }
+    if text.len() > MAX_ID {
+        return Err(IdError::TooLong(text.len()));
+    }
+    match text.char_indices().find(|(_, c)| c.is_control()) {
+        Some((at, _)) => Err(IdError::Control(at)),
+        None => Ok(()),
+    }
+}
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Text);
+
+        impl $name {
+            /// A validated id: 1 to 256 bytes without control characters.
+            pub fn new(id: impl Into<Text>) -> Result<Self, IdError> {
+                let id = id.into();
+                check_id(&id)?;
+                Ok(Self(id))
+            }
+            /// The id as text.
+            pub fn as_str(&self) -> &str {
+                self.0.as_str()
+            }
+            /// The id as shared text.
+            pub fn text(&self) -> &Text {
+                &self.0
+            }
+        }
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(self.as_str(), f)
+            }
+        }
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+text_id!(
+    /// Names one run; stands in every event (E1).
+    RunId
+);
+text_id!(
+    /// Names one session.
+    SessionId
+);
+text_id!(
+    /// Names one message in a history (M1).
+    MessageId
+);
+
+impl MessageId {
+    /// The id of the `n`-th message that `run` adds; stays valid for every valid run id.
+    pub(crate) fn of_run(run: &RunId, n: u32) -> Self {
+        let mut id = alloc::string::String::with_capacity(run.as_str().len() + 12);
+        id.push_str(crate::text::prefix(run.as_str(), MAX_ID - 12));
+        id.push('.');
+        let mut digits = [0_u8; 10];
+        id.push_str(crate::json::digits(u64::from(n), &mut digits));
+        Self(Text::from(id))
+    }
+}
+
+macro_rules! number_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u64);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}", self.0)
+            }
+        }
+    };
+}
+
+number_id!(
+    /// One piece of work that the machine asked for; counted from 1 within a run.
+    OpId
+);
+number_id!(
+    /// Names a command that its caller awaits a [`Reply`](crate::Reply) for.
+    CommandId
+);
+number_id!(
+    /// Position of an event in its run: from 1, without a gap, below 2^53 (E1).
+    Seq
+);
+number_id!(
+    /// State of a session's committed history; each commit adds one.
+    Revision
+);
+
+/// The engine's identity of a tool call: the step that proposed it and its place in the response (M7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallRef {
+    /// Step, counted from 1 within the run.
+    pub step: u32,
+    /// Place in the response, counted from 0.
+    pub ordinal: u32,
+}
+
+impl fmt::Display for CallRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.step, self.ordinal)
+    }
+}
