@@ -11,6 +11,7 @@ pub mod json;
 pub mod message;
 pub mod model;
 pub mod problem;
+pub mod provider;
 pub mod text;
 pub mod time;
 pub mod tool;
