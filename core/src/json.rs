@@ -6,6 +6,8 @@ use alloc::vec::Vec;
 
 /// Where JSON goes: a buffer, or a counter.
 pub trait Out {
+    /// Whether only the number of bytes matters, so that costly content may be stood in for.
+    const COUNTS_ONLY: bool = false;
     /// Appends `bytes`.
     fn push(&mut self, bytes: &[u8]);
 }
@@ -22,6 +24,7 @@ impl Out for Vec<u8> {
 pub struct Len(pub u64);
 
 impl Out for Len {
+    const COUNTS_ONLY: bool = true;
     #[inline]
     fn push(&mut self, bytes: &[u8]) {
         self.0 += bytes.len() as u64;
