@@ -1,5 +1,7 @@
+# shellcheck shell=bash
 # Sourced by `.ci/run` and by every part: strict mode, the project's root as working folder, a few words.
 set -euo pipefail
+shopt -s inherit_errexit # a failure inside of $(...) is one too
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 fail() { echo "failed: $*" >&2; exit 1; }
@@ -46,4 +48,3 @@ export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-never}
 # What is built once and thrown away needs no incremental state and no full debug information.
 [ -z "${CI:-}" ] || export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=line-tables-only
 target=${CARGO_TARGET_DIR:-$PWD/target}
-quick=${RUNLOOM_CI_QUICK:-}

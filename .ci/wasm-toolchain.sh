@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced. Picks a compiler for a target without an operating system (wasm32-unknown-unknown, thumbv7em-none-eabihf):
 #
 #   1. the toolchain's own library for that target, where `rustup target add TARGET` has installed it;
