@@ -1,2 +1,4 @@
 //! What a host uses: engine, sessions, drivers.
 pub use runloom_core as core;
+
+pub mod http;
