@@ -2,3 +2,5 @@
 pub use runloom_core as core;
 
 pub mod http;
+#[cfg(feature = "smol")]
+pub mod smol;
