@@ -17,8 +17,8 @@ const FRAMING_BYTES: usize = 64 * 1024;
 
 /// The body of a response: pieces of 1 byte to 16 KiB, in order.
 ///
-/// Bytes are read from the connection when the stream is polled and not before. The connection is closed as soon
-/// as the body is complete, has failed, or is dropped.
+/// Bytes are read from the connection when the stream is polled and not before. The connection is closed when the
+/// stream ends or fails, or when it is dropped.
 pub struct SmolHttpBody {
     /// `None` once the body has ended in whatever way.
     open: Option<Open>,

@@ -84,7 +84,8 @@ impl SmolHttpClientBuilder {
         self
     }
 
-    /// Takes over what the conventional environment variables say; those that are not set or empty change nothing.
+    /// Takes over what the conventional environment variables say; those that are not set,
+    /// empty or not Unicode change nothing.
     ///
     /// - `https_proxy`, `http_proxy`, and for either that is missing `all_proxy`: see [`proxy`](Self::proxy).
     /// - `no_proxy`: see [`no_proxy`](Self::no_proxy).

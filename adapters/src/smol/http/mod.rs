@@ -34,6 +34,12 @@
 //!   races the future against a timer and drops it.
 //! - Read the environment by itself: see [`SmolHttpClientBuilder::environment`].
 //!
+//! # What it logs
+//!
+//! Nothing. The codec beneath writes the responses it decodes to the `log` crate's trace level, in hexadecimal; a host
+//! that records that level and must not record answers filters out the target `ureq_proto`. Of requests it sees only
+//! method, host and length.
+//!
 //! # Bounds
 //!
 //! | what | bound |
