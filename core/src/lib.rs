@@ -81,6 +81,8 @@ pub mod model;
 pub mod outcome;
 pub mod output;
 mod phase;
+#[cfg(feature = "verify")]
+mod planted;
 pub mod problem;
 mod retry;
 mod run;

@@ -33,7 +33,7 @@ pub struct Run {
     /// Set while a step runs: found set, the last one panicked.
     stepping: bool,
     #[cfg(feature = "verify")]
-    planted: Option<u64>,
+    pub(crate) planted: Option<u64>,
 }
 
 impl Run {
@@ -59,6 +59,7 @@ impl Run {
         let message = self.check(&input)?;
         self.stepping = true;
         self.m.now = self.m.now.max(now);
+        #[cfg(feature = "verify")]
         self.trip_planted();
         let quiet = matches!(input, Input::Wake { quiet: true });
         self.dispatch(input, message, out);
@@ -129,27 +130,6 @@ impl Run {
             Phase::Closed => "closed",
         }
     }
-
-    /// Makes the step after `steps` further ones panic, so that tests can show what a defect leads to.
-    #[cfg(feature = "verify")]
-    #[doc(hidden)]
-    pub fn plant_panic(&mut self, steps: u64) {
-        self.planted = Some(steps);
-    }
-
-    #[cfg(feature = "verify")]
-    fn trip_planted(&mut self) {
-        if let Some(left) = self.planted {
-            #[allow(clippy::panic, reason = "the planted fault of `plant_panic`")]
-            if left == 0 {
-                panic!("planted");
-            }
-            self.planted = Some(left - 1);
-        }
-    }
-
-    #[cfg(not(feature = "verify"))]
-    fn trip_planted(&mut self) {}
 
     /// What the machine waits for now.
     fn next(&self) -> Next {
