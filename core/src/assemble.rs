@@ -174,7 +174,7 @@ impl Assembler {
 
     /// Adds opaque material.
     pub fn context(&mut self, context: Arc<ProviderContext>) -> Result<(), Violation> {
-        self.spend(encoded_len(&context.payload))?;
+        self.spend(encoded_len(&*context.payload))?;
         self.slot(Slot::Context(context))
     }
 
