@@ -13,6 +13,8 @@ pub const CLOSING_TEXT: u64 = 512;
 pub const OUTCOME_EXTRA: u64 = 4 * 1024;
 /// Events that close a run beside its calls, with the ones of the attempt and the step.
 pub const CLOSING_EVENTS: usize = 8;
+/// Encoded bytes that one part of a tool result takes beside its text.
+const RESULT_PART: u64 = 192;
 /// Encoded bytes of an envelope around its payload, with the longest run id and numbers, each character escaped.
 pub(crate) const ENVELOPE: u64 = 512;
 
@@ -338,10 +340,11 @@ impl Config {
         }
         // A payload's members beside its one long text.
         let members = CLOSING_EVENT;
+        let parts = limits.tool_output_bytes.saturating_add(limits.parts as u64 * RESULT_PART);
         let inner = limits
             .argument_bytes
             .max(limits.delta_bytes)
-            .max(limits.tool_output_bytes)
+            .max(parts)
             .max(limits.progress_bytes)
             .max(limits.error_bytes);
         let floors: [(&'static str, u64, u64); 8] = [
