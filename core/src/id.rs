@@ -3,8 +3,8 @@
 use crate::text::Text;
 use core::fmt;
 
-/// Longest id, in bytes.
-pub const MAX_ID: usize = 256;
+/// Longest id, in bytes of its canonical encoding.
+pub const MAX_ID: u64 = 256;
 
 /// Why a text is not a valid id (M1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,7 +15,7 @@ pub enum IdError {
     Empty,
     /// The id is longer than [`MAX_ID`] bytes.
     #[error("an id of {0} bytes is longer than {MAX_ID}")]
-    TooLong(usize),
+    TooLong(u64),
     /// The id holds a control character, at this byte offset.
     #[error("an id must not hold control characters (offset {0})")]
     Control(usize),
@@ -26,8 +26,9 @@ pub fn check_id(text: &str) -> Result<(), IdError> {
     if text.is_empty() {
         return Err(IdError::Empty);
     }
-    if text.len() > MAX_ID {
-        return Err(IdError::TooLong(text.len()));
+    let encoded = crate::json::encoded_len(text);
+    if encoded > MAX_ID {
+        return Err(IdError::TooLong(encoded));
     }
     match text.char_indices().find(|(_, c)| c.is_control()) {
         Some((at, _)) => Err(IdError::Control(at)),
@@ -87,10 +88,10 @@ impl MessageId {
     /// The id of the `n`-th message that `run` adds; stays valid for every valid run id.
     pub(crate) fn of_run(run: &RunId, n: u32) -> Self {
         let mut id = alloc::string::String::with_capacity(run.as_str().len() + 12);
-        id.push_str(crate::text::prefix(run.as_str(), MAX_ID - 12));
+        id.push_str(crate::json::encoded_prefix(run.as_str(), MAX_ID - 12));
         id.push('.');
         let mut digits = [0_u8; 10];
-        id.push_str(crate::json::digits(u64::from(n), &mut digits));
+        id.extend(crate::json::digits(u64::from(n), &mut digits).iter().copied().map(char::from));
         Self(Text::from(id))
     }
 }

@@ -1,0 +1,186 @@
+//! Everything that a run wants done.
+
+use crate::id::{CommandId, OpId};
+use crate::model::ModelRequest;
+use crate::time::Time;
+use crate::tool::{AuthorizeRequest, ToolInvocation};
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+
+/// Work to begin or abandon, or the answer to a command. Events do not pass here: they are in the log.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Output {
+    /// Begin this work; its items come back as inputs that quote `op`.
+    Begin {
+        /// The operation.
+        op: OpId,
+        /// The work.
+        work: Work,
+    },
+    /// Drop this work; what it still yields is ignored.
+    Abandon {
+        /// The operation.
+        op: OpId,
+    },
+    /// The answer to a command.
+    Reply {
+        /// The command.
+        command: CommandId,
+        /// The answer.
+        reply: Reply,
+    },
+}
+
+/// A piece of work for the host.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Work {
+    /// Ask the model.
+    Model(Arc<ModelRequest>),
+    /// Run a tool.
+    Tool(Arc<ToolInvocation>),
+    /// Ask the approver.
+    Authorize(Arc<AuthorizeRequest>),
+}
+
+/// The answer to a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reply {
+    /// To a cancel.
+    Cancel(CancelReply),
+}
+
+/// Who won between a cancel and the run's own end (C7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CancelReply {
+    /// The run ended as cancelled, by this or an earlier request.
+    Cancelled,
+    /// The run had ended before.
+    AlreadyFinished,
+}
+
+/// Where a step puts its outputs, in order. Owned by the caller and drained between steps.
+#[derive(Clone, Debug, Default)]
+pub struct Outbox {
+    queue: VecDeque<Output>,
+}
+
+impl Outbox {
+    /// An empty outbox.
+    pub const fn new() -> Self {
+        Self { queue: VecDeque::new() }
+    }
+
+    /// Appends an output. An `Abandon` whose `Begin` was not taken yet takes it back instead, so that work which
+    /// nobody began is never begun (C2).
+    pub(crate) fn push(&mut self, output: Output) {
+        if let Output::Abandon { op } = output {
+            let begun = |queued: &Output| matches!(queued, Output::Begin { op: other, .. } if *other == op);
+            if let Some(at) = self.queue.iter().rposition(begun) {
+                self.queue.remove(at);
+                return;
+            }
+        }
+        self.queue.push_back(output);
+    }
+
+    /// The next output.
+    pub fn pop(&mut self) -> Option<Output> {
+        self.queue.pop_front()
+    }
+
+    /// Takes the answer to `command` out, wherever it stands.
+    pub fn take_reply(&mut self, command: CommandId) -> Option<Reply> {
+        let is_it = |o: &Output| matches!(o, Output::Reply { command: other, .. } if *other == command);
+        match self.queue.iter().position(is_it).and_then(|at| self.queue.remove(at)) {
+            Some(Output::Reply { reply, .. }) => Some(reply),
+            Some(Output::Begin { .. } | Output::Abandon { .. }) | None => None,
+        }
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// How many outputs wait.
+    pub fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// The waiting outputs, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &Output> {
+        self.queue.iter()
+    }
+}
+
+/// What the machine waits for after a step.
+#[must_use = "arm the timer with `wake`, take in no more than `credit`: a run that is not woken stalls"]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Next {
+    /// When to step with [`Input::Wake`](crate::Input) at the latest.
+    pub wake: Option<Wake>,
+    /// How much the driver may take in from models and tools.
+    pub credit: Credit,
+    /// Whether the run goes on; once false, nothing but replies comes out any more (W4).
+    pub live: bool,
+}
+
+/// A deadline and what it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wake {
+    /// When.
+    pub at: Time,
+    /// What for.
+    pub why: WakeReason,
+}
+
+/// What falls due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum WakeReason {
+    /// The run's deadline.
+    Run,
+    /// The model call's deadline.
+    ModelCall,
+    /// The attempt's deadline.
+    Attempt,
+    /// The wait before the next attempt is over.
+    Backoff,
+    /// No first item; decided by a quiet wake only.
+    FirstItem,
+    /// No byte for too long; decided by a quiet wake only.
+    Idle,
+    /// A tool's deadline; decided by a quiet wake only.
+    Tool,
+}
+
+impl WakeReason {
+    /// Whether only `Wake { quiet: true }` decides it (W3).
+    pub const fn is_quiet(self) -> bool {
+        matches!(self, Self::FirstItem | Self::Idle | Self::Tool)
+    }
+}
+
+/// How much a driver may take in before the next step; zero items means paused (E13).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Credit {
+    /// Items.
+    pub items: usize,
+    /// Encoded bytes of text over all items; the item that passes it is the last one.
+    pub bytes: u64,
+}
+
+impl Credit {
+    /// Nothing.
+    pub const ZERO: Self = Self { items: 0, bytes: 0 };
+    /// As much as comes.
+    pub const UNLIMITED: Self = Self { items: usize::MAX, bytes: u64::MAX };
+
+    /// Whether nothing may be taken in.
+    pub const fn is_zero(self) -> bool {
+        self.items == 0 || self.bytes == 0
+    }
+}
