@@ -145,6 +145,7 @@ impl Reasoning {
 }
 
 #[cfg(test)]
+#[allow(clippy::wildcard_enum_match_arm)]
 mod tests {
     use super::*;
     use alloc::string::String;

@@ -76,8 +76,16 @@ impl Summary {
                     assembler.call_end(*index);
                     Ok(())
                 }
-                other => {
-                    self.other(other, &mut end);
+                ModelItem::Refusal(_)
+                | ModelItem::Reasoning(_)
+                | ModelItem::ReasoningSummary(_)
+                | ModelItem::Usage(_)
+                | ModelItem::GenerationTokens(_)
+                | ModelItem::Activity(_)
+                | ModelItem::Alive
+                | ModelItem::Done(_)
+                | ModelItem::Failed(_) => {
+                    self.other(item, &mut end);
                     Ok(())
                 }
             };

@@ -2,20 +2,19 @@
 
 use super::CONTEXT_PREFIX;
 use super::blocks::{Block, Kind};
+use super::event::{Counts, WireDelta, WireEvent, WireMessage, WireUsage};
 use crate::message::ProviderContext;
 use crate::model::{Activity, CallDelta, Completion, Finish, ModelItem, ProblemKind};
 use crate::provider::error::stream_error;
-use crate::provider::read::{Members, Num, Str};
+use crate::provider::read::Members;
 use crate::provider::sse::SseEvent;
 use crate::provider::stream::{Events, Reasoning, Unreadable, failed, object};
 use crate::text::Text;
 use crate::usage::Usage;
 use alloc::boxed::Box;
 use alloc::format;
-use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// Events of an Anthropic Messages stream.
@@ -31,101 +30,6 @@ pub struct AnthropicEvents {
     stop: Option<Text>,
     /// A call without arguments whose end waits for a sign that the output limit did not cut it.
     held_end: Option<u32>,
-}
-
-/// Usage in the provider's terms; later reports override field by field.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counts {
-    input: Option<u64>,
-    cache_write: Option<u64>,
-    cache_read: Option<u64>,
-    output: Option<u64>,
-    thinking: Option<u64>,
-}
-
-impl Counts {
-    fn take(&mut self, wire: &WireUsage) {
-        let newer = |old: &mut Option<u64>, new: Num| *old = new.0.or(*old);
-        newer(&mut self.input, wire.input_tokens);
-        newer(&mut self.cache_write, wire.cache_creation_input_tokens);
-        newer(&mut self.cache_read, wire.cache_read_input_tokens);
-        newer(&mut self.output, wire.output_tokens);
-        newer(&mut self.thinking, wire.output_tokens_details.thinking_tokens);
-    }
-
-    /// The provider's `input_tokens` leave the cache out; ours are all of the input.
-    fn usage(&self) -> Usage {
-        let cached = self.cache_write.unwrap_or(0).saturating_add(self.cache_read.unwrap_or(0));
-        Usage {
-            input_tokens: self.input.map(|input| input.saturating_add(cached)),
-            output_tokens: self.output,
-            cache_read_tokens: self.cache_read,
-            cache_write_tokens: self.cache_write,
-            reasoning_tokens: self.thinking,
-        }
-    }
-}
-
-#[derive(Deserialize)]
-struct WireEvent<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Str<'a>,
-    #[serde(default)]
-    index: Num,
-    #[serde(borrow, default)]
-    message: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    content_block: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    delta: Option<WireDelta<'a>>,
-    #[serde(default)]
-    usage: Option<WireUsage>,
-    #[serde(borrow, default)]
-    error: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct WireDelta<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Str<'a>,
-    #[serde(borrow, default)]
-    text: Str<'a>,
-    #[serde(borrow, default)]
-    thinking: Str<'a>,
-    #[serde(borrow, default)]
-    signature: Str<'a>,
-    #[serde(borrow, default)]
-    partial_json: Str<'a>,
-    #[serde(borrow, default)]
-    content: Str<'a>,
-    #[serde(borrow, default)]
-    stop_reason: Str<'a>,
-    #[serde(borrow, default)]
-    stop_details: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct WireUsage {
-    input_tokens: Num,
-    cache_creation_input_tokens: Num,
-    cache_read_input_tokens: Num,
-    output_tokens: Num,
-    output_tokens_details: WireDetails,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct WireDetails {
-    thinking_tokens: Num,
-}
-
-#[derive(Deserialize)]
-struct WireMessage<'a> {
-    #[serde(borrow, default)]
-    id: Str<'a>,
-    #[serde(default)]
-    usage: Option<WireUsage>,
 }
 
 /// The finish behind a `stop_reason`.
@@ -403,11 +307,13 @@ fn call_delta(delta: CallDelta) -> ModelItem {
 }
 
 #[cfg(test)]
+#[allow(clippy::wildcard_enum_match_arm)]
 mod tests {
     use super::*;
     use crate::provider::Decode;
     use crate::provider::stream::StreamDecoder;
     use crate::usage::GenerationTokens;
+    use alloc::string::String;
 
     fn items(events: &[&str]) -> Vec<ModelItem> {
         let mut decoder = StreamDecoder::new(AnthropicEvents::new("m".into()));
