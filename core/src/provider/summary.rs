@@ -3,7 +3,7 @@
 use crate::assemble::{AssembledCall, Assembler, ResponseBounds, Violation, parses};
 use crate::json::Object;
 use crate::message::ToolCall;
-use crate::model::{ModelItem, Problem, ProblemKind};
+use crate::model::{Completion, Finish, ModelItem, Problem, ProblemKind};
 use crate::provider::Decode;
 use crate::text::Text;
 use crate::usage::Usage;
@@ -91,6 +91,10 @@ impl Summary {
             };
             broken = broken.or(taken.err());
         }
+        if end.as_ref().is_some_and(|end| end.finish == Some(Finish::Error)) {
+            let message = "the provider ended the response with an error";
+            self.error.get_or_insert(Problem::new(ProblemKind::Server, message));
+        }
         let whole = match (&end, broken) {
             (_, Some(violation)) => Err(violation),
             (Some(end), None) if self.error.is_none() => {
@@ -111,7 +115,7 @@ impl Summary {
         }
     }
 
-    fn other(&mut self, item: &ModelItem, end: &mut Option<crate::model::Completion>) {
+    fn other(&mut self, item: &ModelItem, end: &mut Option<Completion>) {
         match item {
             ModelItem::Reasoning(text) | ModelItem::ReasoningSummary(text) => self.reasoning.push_str(text),
             ModelItem::Refusal(text) => self.refusal.push_str(text),

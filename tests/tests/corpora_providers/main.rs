@@ -2,6 +2,9 @@
 //!
 //! The recordings are not part of the project: without them the test passes and says that it was skipped.
 
+// Helpers of tests fail like tests do.
+#![allow(clippy::unwrap_used)]
+
 use runloom_core::problem::ProblemKind;
 use runloom_core::provider::summary::Summary;
 use runloom_core::usage::Usage;
@@ -12,8 +15,10 @@ use std::path::Path;
 
 mod requests;
 
+type Holds = fn(&Summary) -> bool;
+
 /// Files whose expectation is not ours, with the reason and what holds instead.
-const EXCEPTIONS: [(&str, &str, fn(&Summary) -> bool); 2] = [
+const EXCEPTIONS: [(&str, &str, Holds); 2] = [
     (
         "anthropic/spliced-message-start.sse",
         "two messages in one stream are a broken stream, not a longer message",

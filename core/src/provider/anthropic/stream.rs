@@ -8,7 +8,7 @@ use crate::model::{Activity, CallDelta, Completion, Finish, ModelItem, ProblemKi
 use crate::provider::error::stream_error;
 use crate::provider::read::Members;
 use crate::provider::sse::SseEvent;
-use crate::provider::stream::{Events, Reasoning, Unreadable, failed, object};
+use crate::provider::stream::{Events, Kept, Reasoning, Unreadable, failed, object};
 use crate::text::Text;
 use crate::usage::Usage;
 use alloc::boxed::Box;
@@ -17,6 +17,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use serde_json::value::RawValue;
 
+/// Most blocks that are open at once. The API opens one after the other; the bound keeps the search short.
+const MAX_OPEN: usize = 256;
+
 /// Events of an Anthropic Messages stream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnthropicEvents {
@@ -24,6 +27,7 @@ pub struct AnthropicEvents {
     /// The message's id, once it has begun.
     message: Option<Text>,
     blocks: Vec<Block>,
+    kept: Kept,
     counts: Counts,
     reported: Usage,
     reasoning: Reasoning,
@@ -66,8 +70,7 @@ impl Events for AnthropicEvents {
             "message_start" => self.begin(wire.message.map_or("{}", RawValue::get), out),
             "content_block_start" => {
                 let index = wire.index.index().unwrap_or(0);
-                self.open(index, wire.content_block.map_or("{}", RawValue::get), out);
-                Ok(())
+                self.open(index, wire.content_block.map_or("{}", RawValue::get), out)
             }
             "content_block_delta" => match wire.delta {
                 Some(delta) => self.delta(wire.index.index().unwrap_or(0), &delta, out),
@@ -114,6 +117,7 @@ impl AnthropicEvents {
             model,
             message: None,
             blocks: Vec::new(),
+            kept: Kept::default(),
             counts: Counts::default(),
             reported: Usage::default(),
             reasoning: Reasoning::default(),
@@ -147,7 +151,11 @@ impl AnthropicEvents {
         }
     }
 
-    fn open(&mut self, index: u32, start: &str, out: &mut Vec<ModelItem>) {
+    fn open(&mut self, index: u32, start: &str, out: &mut Vec<ModelItem>) -> Result<(), Unreadable> {
+        self.kept.add(start.len())?;
+        if self.blocks.len() >= MAX_OPEN {
+            return Err(Unreadable("too many blocks are open at once"));
+        }
         self.release(out);
         let members = Members::read(start).unwrap_or_default();
         let text =
@@ -174,6 +182,7 @@ impl AnthropicEvents {
         self.reasoning.hidden |= block.name == "redacted_thinking";
         self.blocks.retain(|open| open.index != index);
         self.blocks.push(block);
+        Ok(())
     }
 
     fn think(&mut self, text: &str, out: &mut Vec<ModelItem>) {
@@ -196,13 +205,16 @@ impl AnthropicEvents {
             }
             ("thinking_delta", block) => {
                 let text = delta.thinking.get().unwrap_or_default();
+                self.kept.add(text.len())?;
                 if let Some(block) = block {
                     block.text.push_str(text);
                 }
                 self.think(text, out);
             }
             ("signature_delta", Some(block)) => {
-                block.signature.push_str(delta.signature.get().unwrap_or_default());
+                let signature = delta.signature.get().unwrap_or_default();
+                self.kept.add(signature.len())?;
+                block.signature.push_str(signature);
             }
             ("input_json_delta", None) => {
                 return Err(Unreadable("arguments come for a call that was never opened"));
@@ -214,11 +226,14 @@ impl AnthropicEvents {
                     let arguments = Text::new(json);
                     out.push(call_delta(CallDelta { index: Some(index), arguments, ..CallDelta::default() }));
                 } else {
+                    self.kept.add(json.len())?;
                     block.text.push_str(json);
                 }
             }
             (_, Some(block)) if block.kind == Kind::Opaque => {
-                block.text.push_str(delta.content.get().unwrap_or_default());
+                let content = delta.content.get().unwrap_or_default();
+                self.kept.add(content.len())?;
+                block.text.push_str(content);
             }
             _ => {}
         }
@@ -376,6 +391,18 @@ mod tests {
         let Some(ModelItem::Context(context)) = out.get(1) else { panic!("{out:?}") };
         assert_eq!(&*context.payload, r#"{"type":"redacted_thinking","data":"x"}"#);
         assert_eq!((context.kind.as_str(), context.model.as_str()), ("anthropic.redacted_thinking", "m"));
+    }
+
+    #[test]
+    fn open_blocks_are_bounded() {
+        let open =
+            |n: usize| -> Vec<String> { (0..n).map(|n| CALL.replace(":1,", &format!(":{n},"))).collect() };
+        let kind = |n: usize| {
+            let events = open(n);
+            let events: Vec<&str> = events.iter().map(String::as_str).chain([END]).collect();
+            matches!(items(&events).pop(), Some(ModelItem::Done(_)))
+        };
+        assert!(kind(MAX_OPEN) && !kind(MAX_OPEN + 1));
     }
 
     #[test]

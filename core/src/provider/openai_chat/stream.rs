@@ -8,7 +8,7 @@ use crate::model::{Activity, Completion, Finish, ModelItem, ModelRequest, Proble
 use crate::provider::dialect::{Dialect, ReasoningEcho};
 use crate::provider::error::stream_error;
 use crate::provider::sse::SseEvent;
-use crate::provider::stream::{Events, Reasoning, Unreadable, failed, is_done_mark, object};
+use crate::provider::stream::{Events, Kept, Reasoning, Unreadable, failed, is_done_mark, object};
 use crate::text::Text;
 use crate::usage::Usage;
 use alloc::boxed::Box;
@@ -33,6 +33,7 @@ pub struct OpenAiChatEvents {
     /// Reasoning to be sent back.
     content: String,
     details: Details,
+    kept: Kept,
 }
 
 /// The finish behind a `finish_reason`.
@@ -72,7 +73,7 @@ impl Events for OpenAiChatEvents {
         // Further choices are not asked for; where a server sends them, the first one is the answer.
         for choice in chunk.choices.0.iter().filter(|choice| choice.index.0.unwrap_or(0) == 0) {
             if let Some(delta) = &choice.delta {
-                self.delta(delta, out);
+                self.delta(delta, out)?;
             }
             if let Some(reason) = choice.finish_reason.get() {
                 self.finish = Some(Text::new(reason));
@@ -114,6 +115,7 @@ impl OpenAiChatEvents {
             finish: None,
             content: String::new(),
             details: Details::default(),
+            kept: Kept::default(),
         }
     }
 
@@ -125,19 +127,20 @@ impl OpenAiChatEvents {
         }
     }
 
-    fn delta(&mut self, delta: &Delta<'_>, out: &mut Vec<ModelItem>) {
+    fn delta(&mut self, delta: &Delta<'_>, out: &mut Vec<ModelItem>) -> Result<(), Unreadable> {
         // The same text may stand under several names: one of them counts.
         let thinking = Some(delta.content.thinking.as_str()).filter(|text| !text.is_empty());
         let plain = delta.reasoning_content.get().or(delta.reasoning.get()).or(thinking);
         if let Some(text) = plain {
-            self.reason(text, out);
+            self.reason(text, out)?;
         }
         for piece in &delta.reasoning_details.0 {
             if self.echo == ReasoningEcho::Details {
+                self.kept.add(piece.get().len())?;
                 self.details.push(piece.get());
             }
             if let Some(text) = shown(piece.get()).filter(|_| self.show_details && plain.is_none()) {
-                self.reason(&text, out);
+                self.reason(&text, out)?;
             }
         }
         if !delta.content.text.is_empty() {
@@ -153,14 +156,17 @@ impl OpenAiChatEvents {
         if cited && !core::mem::replace(&mut self.searched, true) {
             out.push(ModelItem::Activity(Box::new(Activity::WebSearch { detail: Text::EMPTY })));
         }
+        Ok(())
     }
 
-    fn reason(&mut self, text: &str, out: &mut Vec<ModelItem>) {
+    fn reason(&mut self, text: &str, out: &mut Vec<ModelItem>) -> Result<(), Unreadable> {
         self.visible = true;
         if self.echo == ReasoningEcho::Content {
+            self.kept.add(text.len())?;
             self.content.push_str(text);
         }
         out.push(ModelItem::Reasoning(Text::new(text)));
+        Ok(())
     }
 
     fn done(&mut self, out: &mut Vec<ModelItem>) {
