@@ -318,6 +318,11 @@ impl Assembler {
         response
     }
 
+    /// The calls so far, for display; none if the response is malformed.
+    pub(crate) fn drafts(self) -> Vec<AssembledCall> {
+        self.build(false).map(|response| response.calls).unwrap_or_default()
+    }
+
     /// Parts and calls; `ended`: whether a call without arguments may be taken as whole.
     fn build(self, ended: bool) -> Result<Response, Violation> {
         let mut calls: Vec<AssembledCall> = Vec::with_capacity(self.drafts.len());
