@@ -23,6 +23,8 @@ pub mod text;
 pub mod time;
 pub mod tool;
 pub mod usage;
+#[cfg(feature = "verify")]
+pub mod verify;
 pub use input::Input;
 pub use output::{Next, Outbox, Output, Reply};
 pub use run::Run;
