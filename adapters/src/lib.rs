@@ -1,2 +1,6 @@
 //! What a host uses: engine, sessions, drivers.
 pub use runloom_core as core;
+
+pub mod http;
+#[cfg(feature = "smol")]
+pub mod smol;

@@ -266,12 +266,21 @@ impl Assembler {
         }
     }
 
+    /// Whether the stream was cut: it ended without a finish, usage or complete call (M8).
+    pub fn is_truncated(&self, end: &Completion, reported: bool) -> bool {
+        let whole = |draft: &Draft| {
+            let text = core::str::from_utf8(&draft.arguments).unwrap_or_default();
+            draft.name.is_some() && (parses(text) || (text.trim().is_empty() && draft.closed))
+        };
+        end.finish.is_none() && !reported && !self.drafts.iter().any(whole)
+    }
+
     /// Judges the response at the good end of its stream. `reported`: whether usage was reported.
     pub fn complete(self, end: &Completion, reported: bool) -> Result<Response, Violation> {
-        let response = self.build(end.finish != Some(Finish::Length))?;
-        if end.finish.is_none() && !reported && !response.calls.iter().any(|call| call.complete) {
+        if self.is_truncated(end, reported) {
             return Err(Violation::Truncated);
         }
+        let response = self.build(end.finish != Some(Finish::Length))?;
         if end.finish == Some(Finish::ToolCalls) && response.calls.is_empty() {
             return Err(Violation::NoCalls);
         }

@@ -178,23 +178,12 @@ pub enum ConfigError {
 }
 
 /// Checked limits, deadlines and retry policy of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     pub(crate) limits: Limits,
     pub(crate) deadlines: Deadlines,
     pub(crate) retry: RetryPolicy,
     pub(crate) limits_pointer: Option<Text>,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            limits: Limits::default(),
-            deadlines: Deadlines::default(),
-            retry: RetryPolicy::default(),
-            limits_pointer: None,
-        }
-    }
 }
 
 impl Config {

@@ -188,12 +188,31 @@ impl History {
 
     /// Appends a message. On an error nothing has changed.
     pub fn push(&mut self, message: Message) -> Result<(), HistoryError> {
-        self.check(&message)?;
+        self.accepts(&message)?;
         self.append(Arc::new(message));
         Ok(())
     }
 
-    fn check(&self, message: &Message) -> Result<(), HistoryError> {
+    /// Appends a message that the machine built itself: a step that was begun may overshoot the bounds by what it
+    /// brings, so that it can always be closed.
+    pub(crate) fn commit(&mut self, message: Message) {
+        self.append(Arc::new(message));
+    }
+
+    /// Whether another step fits: two messages, and a response of `bytes`.
+    pub(crate) fn has_room(&self, bytes: u64) -> Result<(), HistoryError> {
+        if self.len + 2 > self.bounds.messages {
+            return Err(HistoryError::TooManyMessages { limit: self.bounds.messages });
+        }
+        let observed = self.bytes.saturating_add(bytes);
+        if observed > self.bounds.bytes {
+            return Err(HistoryError::TooManyBytes { limit: self.bounds.bytes, observed });
+        }
+        Ok(())
+    }
+
+    /// Whether [`History::push`] would take `message`.
+    pub fn accepts(&self, message: &Message) -> Result<(), HistoryError> {
         if self.len >= self.bounds.messages {
             return Err(HistoryError::TooManyMessages { limit: self.bounds.messages });
         }

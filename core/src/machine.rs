@@ -1,0 +1,250 @@
+//! What every phase of a run shares: configuration, record, operations, accounts.
+
+use crate::config::Config;
+use crate::event::Event;
+use crate::history::History;
+use crate::id::{MessageId, OpId, Revision, RunId, Seq, SessionId};
+use crate::input::{Reader, Start};
+use crate::log::EventLog;
+use crate::message::{Message, Part, Role};
+use crate::model::ModelSpec;
+use crate::outcome::{LateCompletion, Outcome};
+use crate::output::{Credit, Outbox, Output, Work};
+use crate::time::Time;
+use crate::tool::{ToolEnd, ToolSpec};
+use crate::usage::Usage;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+/// What an operation is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OpKind {
+    Model,
+    /// The slot of the batch.
+    Tool(usize),
+    /// The slot of the batch.
+    Authorize(usize),
+}
+
+/// Operations under way. Each ends exactly once: by its accepted end or by an abandon (W5).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ops {
+    last: u64,
+    live: Vec<(OpId, OpKind)>,
+}
+
+impl Ops {
+    pub(crate) fn find(&self, op: OpId) -> Option<OpKind> {
+        self.live.iter().find(|(id, _)| *id == op).map(|(_, kind)| *kind)
+    }
+
+    pub(crate) fn was_issued(&self, op: OpId) -> bool {
+        (1..=self.last).contains(&op.0)
+    }
+
+    pub(crate) fn next_id(&self) -> OpId {
+        OpId(self.last + 1)
+    }
+
+    fn open(&mut self, kind: OpKind) -> OpId {
+        self.last += 1;
+        self.live.push((OpId(self.last), kind));
+        OpId(self.last)
+    }
+
+    /// Forgets an operation that has ended by itself.
+    pub(crate) fn close(&mut self, op: OpId) {
+        self.live.retain(|(id, _)| *id != op);
+    }
+}
+
+/// What the run was started with.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    pub(crate) session: SessionId,
+    pub(crate) revision: Revision,
+    /// The session's history before the run; shared.
+    pub(crate) history: History,
+    pub(crate) model: Arc<ModelSpec>,
+    pub(crate) tools: Arc<[Arc<ToolSpec>]>,
+    /// Estimated tokens of the tools' declarations.
+    pub(crate) tool_tokens: u64,
+}
+
+/// State that outlives phases.
+#[derive(Clone, Debug)]
+pub(crate) struct Machine {
+    pub(crate) config: Arc<Config>,
+    pub(crate) log: EventLog,
+    pub(crate) now: Time,
+    pub(crate) ops: Ops,
+    pub(crate) origin: Option<Arc<Origin>>,
+    /// The conversation as it would be committed.
+    pub(crate) history: History,
+    pub(crate) step: u32,
+    pub(crate) run_deadline: Option<Time>,
+    pub(crate) invalid_turns: u32,
+    messages: u32,
+    reader: Reader,
+    taken: Seq,
+    taken_end: u64,
+    pub(crate) paused: bool,
+    /// The split-off reader is gone: the next event that is not part of a close interrupts the run (C9).
+    gone: bool,
+    pub(crate) interrupted: bool,
+    /// A cancel came before the start (C2).
+    pub(crate) cancelled_early: bool,
+    pub(crate) usage: Usage,
+    pub(crate) billed: Usage,
+    pub(crate) late: Vec<LateCompletion>,
+    pub(crate) ignored: u64,
+    pub(crate) outcome: Option<Arc<Outcome>>,
+}
+
+impl Machine {
+    pub(crate) fn new(run: RunId, config: Arc<Config>) -> Self {
+        Self {
+            log: EventLog::new(run, &config),
+            config,
+            now: Time::ZERO,
+            ops: Ops::default(),
+            origin: None,
+            history: History::default(),
+            step: 0,
+            run_deadline: None,
+            invalid_turns: 0,
+            messages: 0,
+            reader: Reader::Primary,
+            taken: Seq(0),
+            taken_end: 0,
+            paused: false,
+            gone: false,
+            interrupted: false,
+            cancelled_early: false,
+            usage: Usage::default(),
+            billed: Usage::default(),
+            late: Vec::new(),
+            ignored: 0,
+            outcome: None,
+        }
+    }
+
+    /// Takes over what the run starts with; the caller has checked it.
+    pub(crate) fn begin(&mut self, start: Start, input: Message) {
+        let tool_bytes: usize =
+            start.tools.iter().map(|t| t.name.len() + t.description.len() + t.schema.len()).sum();
+        self.history = start.history.clone();
+        self.reader = start.reader;
+        self.run_deadline = self.config.deadlines.run.map(|span| self.now.after(span));
+        self.origin = Some(Arc::new(Origin {
+            session: start.session,
+            revision: start.revision,
+            history: start.history,
+            model: start.model,
+            tools: start.tools,
+            tool_tokens: (tool_bytes as u64).div_ceil(4),
+        }));
+        self.history.commit(input);
+        self.messages = 1;
+    }
+
+    /// Records an event, unless its reader is gone: then the run is interrupted instead (C9).
+    #[inline]
+    pub(crate) fn emit(&mut self, event: Event) {
+        if self.gone {
+            self.interrupted = true;
+        } else {
+            self.log.append(self.now, event);
+        }
+    }
+
+    /// Records an event of the close, which nothing holds back.
+    pub(crate) fn emit_closing(&mut self, event: Event) {
+        self.log.append(self.now, event);
+    }
+
+    /// Adds a message to the candidate history.
+    pub(crate) fn add(&mut self, role: Role, parts: Vec<Part>) {
+        if parts.is_empty() {
+            return;
+        }
+        self.messages += 1;
+        let id = MessageId::of_run(self.log.run_id(), self.messages);
+        self.history.commit(Message::trusted(id, role, parts.into()));
+    }
+
+    pub(crate) fn begin_op(&mut self, kind: OpKind, work: Work, out: &mut Outbox) -> OpId {
+        let op = self.ops.open(kind);
+        out.push(Output::Begin { op, work });
+        op
+    }
+
+    pub(crate) fn abandon(&mut self, op: OpId, out: &mut Outbox) {
+        self.ops.close(op);
+        out.push(Output::Abandon { op });
+    }
+
+    /// Drops everything that is under way.
+    pub(crate) fn abandon_all(&mut self, out: &mut Outbox) {
+        for (op, _) in core::mem::take(&mut self.ops.live) {
+            out.push(Output::Abandon { op });
+        }
+    }
+
+    /// Keeps a tool's end that came too late (C6).
+    pub(crate) fn keep_late(&mut self, op: OpId, end: ToolEnd) {
+        let most = self.config.limits.late;
+        if most == 0 {
+            return;
+        }
+        if self.late.len() >= most {
+            self.late.remove(0);
+        }
+        self.late.push(LateCompletion { op, end });
+    }
+
+    pub(crate) fn set_taken(&mut self, through: Seq) {
+        if through > self.taken {
+            self.taken_end = self.log.get(through).map_or(self.log.end(), |envelope| envelope.end);
+            self.taken = through;
+        }
+    }
+
+    pub(crate) fn consumer_gone(&mut self, awaited: bool) {
+        if self.reader == Reader::Primary {
+            self.reader = Reader::Unattended;
+            self.gone = !awaited;
+        }
+    }
+
+    /// Whether the primary stream is full (E13).
+    pub(crate) fn is_full(&self) -> bool {
+        self.reader == Reader::Primary && self.room().is_zero()
+    }
+
+    /// Events and bytes that still fit into the primary stream.
+    fn room(&self) -> Credit {
+        let limits = &self.config.limits;
+        let unread = usize::try_from(self.log.last_seq().0 - self.taken.0).unwrap_or(usize::MAX);
+        Credit {
+            items: limits.event_capacity.saturating_sub(unread),
+            bytes: limits.event_capacity_bytes.saturating_sub(self.log.end() - self.taken_end),
+        }
+    }
+
+    /// What the driver may take in before the next step.
+    pub(crate) fn credit(&self) -> Credit {
+        match self.reader {
+            Reader::Primary => self.room(),
+            Reader::Unattended => Credit {
+                items: self.config.limits.event_capacity,
+                bytes: self.config.limits.event_capacity_bytes,
+            },
+        }
+    }
+
+    /// Whether the run may make another step.
+    pub(crate) fn steps_left(&self) -> bool {
+        self.step < self.config.limits.steps
+    }
+}

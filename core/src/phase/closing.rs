@@ -1,0 +1,123 @@
+//! Every way in which a run ends: innermost first, one terminal, one commit (E2, E3, E6, C4-C9).
+
+use super::{Ending, Phase, result};
+use crate::error::RunError;
+use crate::event::{Event, RunFailed};
+use crate::id::Revision;
+use crate::log::Ledger;
+use crate::machine::Machine;
+use crate::message::{Part, Role, ToolCall};
+use crate::outcome::{Answer, Outcome, RunResult};
+use crate::output::Outbox;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+/// Ends the run: drops what is under way, closes what is open, commits, and records the terminal event.
+pub(crate) fn close(m: &mut Machine, phase: Phase, ending: Ending, out: &mut Outbox) {
+    m.abandon_all(out);
+    let ending = if m.interrupted { Ending::Interrupted } else { ending };
+    if matches!(ending, Ending::Interrupted) {
+        close_open(m, &ending);
+        return finish(m, Ending::Interrupted, false);
+    }
+    match phase {
+        Phase::Model(call) | Phase::Backoff(call, _) => {
+            let partial = call.close(m);
+            close_attempt(m);
+            let calls: Vec<Arc<ToolCall>> = partial.calls.into_iter().map(|call| call.call).collect();
+            let results = interrupt_proposed(m, &calls);
+            m.add(Role::AbortedAssistant, partial.parts);
+            m.add(Role::Tool, results);
+        }
+        Phase::Batch(batch) => {
+            let results = batch.close(m);
+            m.add(Role::Tool, results);
+        }
+        Phase::New | Phase::Closed => {}
+    }
+    close_open(m, &ending);
+    finish(m, ending, true);
+}
+
+fn close_attempt(m: &mut Machine) {
+    if let Some(open) = m.log.open().attempt {
+        let (op, attempt, position) = (open.op, open.attempt, open.position);
+        m.emit_closing(Event::ModelCancelled { op, attempt, position });
+    }
+}
+
+/// Proposes and at once interrupts the complete calls of an aborted attempt (E6).
+fn interrupt_proposed(m: &mut Machine, calls: &[Arc<ToolCall>]) -> Vec<Part> {
+    for call in calls {
+        m.emit_closing(Event::ToolProposed(Arc::clone(call)));
+    }
+    let mut results = Vec::with_capacity(calls.len());
+    for call in calls {
+        let result = result::interrupted(call, false);
+        m.emit_closing(Event::ToolFinished(Arc::clone(&result)));
+        results.push(Part::ToolResult(result));
+    }
+    results
+}
+
+/// Closes from the ledger whatever the phase has left open, the run excepted.
+fn close_open(m: &mut Machine, ending: &Ending) {
+    let Ledger { calls, step, .. } = m.log.open().clone();
+    for open in calls {
+        m.emit_closing(Event::ToolFinished(result::interrupted(&open.call, open.started)));
+    }
+    close_attempt(m);
+    if let Some(step) = step {
+        m.emit_closing(match ending {
+            Ending::Completed(..) => Event::StepCompleted { step },
+            Ending::Cancelled(_) => Event::StepCancelled { step },
+            Ending::Failed(_) | Ending::Interrupted => Event::StepFailed { step },
+        });
+    }
+}
+
+/// Commits, records the terminal event and fixes the outcome.
+fn finish(m: &mut Machine, ending: Ending, commit: bool) {
+    let Some(origin) = m.origin.clone() else { return };
+    let revision = if commit { Revision(origin.revision.0 + 1) } else { origin.revision };
+    let history = if commit { m.history.clone() } else { origin.history.clone() };
+    let result = match ending {
+        Ending::Completed(stop_reason, text) => {
+            let answer = Arc::new(Answer { text, stop_reason, usage: m.usage, revision });
+            m.emit_closing(Event::RunCompleted(Arc::clone(&answer)));
+            RunResult::Completed(answer)
+        }
+        Ending::Cancelled(cause) => {
+            m.emit_closing(Event::RunCancelled { revision, cause });
+            RunResult::Cancelled(cause)
+        }
+        Ending::Failed(error) => fail(m, error, revision),
+        Ending::Interrupted => fail(m, RunError::ConsumerGone, revision),
+    };
+    m.outcome = Some(Arc::new(Outcome {
+        result,
+        usage: m.usage,
+        billed: m.billed,
+        late: m.late.clone(),
+        revision,
+        last_seq: m.log.last_seq(),
+        history,
+    }));
+}
+
+fn fail(m: &mut Machine, error: RunError, revision: Revision) -> RunResult {
+    let error = Arc::new(error);
+    m.emit_closing(Event::RunFailed(Arc::new(RunFailed { error: Arc::clone(&error), revision })));
+    RunResult::Failed(error)
+}
+
+/// Closes a run whose machine has panicked, from the log's ledger alone; nothing is committed (X5).
+pub(crate) fn close_after_panic(m: &mut Machine, out: &mut Outbox) {
+    if m.outcome.is_some() || m.log.is_closed() {
+        return;
+    }
+    m.abandon_all(out);
+    let ending = Ending::Failed(RunError::Internal);
+    close_open(m, &ending);
+    finish(m, ending, false);
+}

@@ -1,0 +1,453 @@
+//! A model call: its attempts, and what their streams say (M3, M6-M8, R1-R5, R10, T7).
+
+use super::{Ending, Flow};
+use crate::assemble::{Assembler, Response, Violation};
+use crate::clock::Clock;
+use crate::error::RunError;
+use crate::event::{
+    Diagnostic, Event, HostedTool, Metrics, ModelCompleted, ModelFailed, ModelStarted, Position, ResetReason,
+    StreamReset, ToolCallDelta, UsageUpdated,
+};
+use crate::id::{CallRef, OpId};
+use crate::json::{encoded_len, encoded_prefix};
+use crate::machine::{Machine, OpKind};
+use crate::model::{Activity, CallDelta, Completion, Finish, ModelItem, ModelRequest, Problem, ProblemKind};
+use crate::output::{Outbox, WakeReason, Work};
+use crate::problem::clean;
+use crate::retry::{Decision, decide};
+use crate::text::Text;
+use crate::time::Time;
+use crate::usage::{GenerationTokens, Usage};
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::ToString;
+use alloc::sync::Arc;
+use core::time::Duration;
+
+/// Encoded bytes of a provider's display text or fact (M5).
+const MAX_DETAIL: u64 = 4 * 1024;
+
+/// One model call of a step.
+#[derive(Clone, Debug)]
+pub(crate) struct ModelCall {
+    request: ModelRequest,
+    failures: u32,
+    malformed: u32,
+    deadline: Option<Time>,
+    attempt: Attempt,
+}
+
+/// The attempt under way, or the one that has just ended.
+#[derive(Clone, Debug)]
+struct Attempt {
+    op: OpId,
+    /// Whether the operation is under way.
+    live: bool,
+    assembler: Assembler,
+    position: Position,
+    started: Time,
+    deadline: Option<Time>,
+    clock: Clock,
+    clock_reason: WakeReason,
+    physical: u32,
+    usage: Usage,
+    reported: bool,
+    generation_tokens: Option<GenerationTokens>,
+    first_token: Option<Time>,
+    paused_at: Option<Time>,
+    paused: Duration,
+    paused_at_first_token: Duration,
+}
+
+/// Begins the model call of a new step.
+pub(crate) fn begin(m: &mut Machine, out: &mut Outbox) -> Option<Box<ModelCall>> {
+    let origin = Arc::clone(m.origin.as_ref()?);
+    let operation = format!("{}/{}", m.log.run_id(), m.ops.next_id());
+    let request = ModelRequest {
+        operation: Text::from(operation),
+        attempt: 0,
+        model: Arc::clone(&origin.model),
+        history: m.history.clone(),
+        tools: Arc::clone(&origin.tools),
+    };
+    let deadline = m.config.deadlines.model_call.map(|span| m.now.after(span));
+    let attempt = Attempt::idle(m);
+    let mut call = Box::new(ModelCall { request, failures: 0, malformed: 0, deadline, attempt });
+    call.next_attempt(m, out);
+    Some(call)
+}
+
+impl Attempt {
+    /// An attempt that was not begun.
+    fn idle(m: &Machine) -> Self {
+        Self {
+            op: OpId(0),
+            live: false,
+            assembler: Assembler::new(m.step, m.config.response_bounds()),
+            position: Position::Pristine,
+            started: m.now,
+            deadline: None,
+            clock: Clock::Off,
+            clock_reason: WakeReason::FirstItem,
+            physical: 1,
+            usage: Usage::default(),
+            reported: false,
+            generation_tokens: None,
+            first_token: None,
+            paused_at: None,
+            paused: Duration::ZERO,
+            paused_at_first_token: Duration::ZERO,
+        }
+    }
+
+    /// A span since `from`, without the pauses that fell into it.
+    fn active_since(&self, from: Time, paused_before: Duration, now: Time) -> Duration {
+        let pausing = self.paused_at.map_or(Duration::ZERO, |at| now.since(at));
+        let paused = self.paused.saturating_add(pausing).saturating_sub(paused_before);
+        now.since(from).saturating_sub(paused)
+    }
+
+    fn metrics(&self, now: Time) -> Metrics {
+        let first = self.first_token;
+        let to_first = |at: Time| at.since(self.started).saturating_sub(self.paused_at_first_token);
+        Metrics {
+            output_tokens: self.usage.output_tokens,
+            generation_output_tokens: self.generation_tokens,
+            time_to_first_token: first.map(to_first),
+            generation_time: first.map(|at| self.active_since(at, self.paused_at_first_token, now)),
+        }
+    }
+}
+
+impl ModelCall {
+    /// The step that it belongs to, and so its calls.
+    pub(crate) fn next_attempt(&mut self, m: &mut Machine, out: &mut Outbox) {
+        self.request.attempt += 1;
+        let mut attempt = Attempt::idle(m);
+        attempt.op = m.ops.next_id();
+        attempt.live = true;
+        attempt.deadline = m.config.deadlines.attempt.map(|span| m.now.after(span));
+        attempt.clock = Clock::start(m.now, m.config.deadlines.first_item, m.paused);
+        attempt.paused_at = m.paused.then_some(m.now);
+        self.attempt = attempt;
+        m.emit(Event::ModelStarted(Arc::new(ModelStarted {
+            op: m.ops.next_id(),
+            step: m.step,
+            attempt: self.request.attempt,
+            model: Text::new(encoded_prefix(&self.request.model.name, 256)),
+        })));
+        m.begin_op(OpKind::Model, Work::Model(Arc::new(self.request.clone())), out);
+    }
+
+    /// The piece that most steps bring, on the shortest way.
+    #[inline]
+    pub(crate) fn on_item(&mut self, m: &mut Machine, item: ModelItem, out: &mut Outbox) -> Flow {
+        self.attempt.clock = Clock::start(m.now, m.config.deadlines.idle, m.paused);
+        self.attempt.clock_reason = WakeReason::Idle;
+        let content = match item {
+            ModelItem::Text(text) => self.on_text(m, text, false),
+            ModelItem::Refusal(text) => self.on_text(m, text, true),
+            ModelItem::Reasoning(text) => self.on_display(m, &text, Event::ReasoningDelta),
+            ModelItem::ReasoningSummary(text) => self.on_display(m, &text, Event::ReasoningSummaryDelta),
+            ModelItem::CallDelta(delta) => self.on_call_delta(m, &delta),
+            ModelItem::Call(call) => self.on_call(m, &call),
+            ModelItem::CallEnd(index) => {
+                self.attempt.assembler.call_end(index);
+                Ok(())
+            }
+            ModelItem::Usage(usage) => {
+                self.on_usage(m, &usage);
+                Ok(())
+            }
+            ModelItem::GenerationTokens(tokens) => {
+                self.attempt.generation_tokens = Some(tokens);
+                Ok(())
+            }
+            ModelItem::Context(context) => {
+                let kind = clean(&context.kind, 256);
+                self.show(m, Event::ContextUpdated { kind });
+                self.attempt.assembler.context(context)
+            }
+            ModelItem::Activity(activity) => {
+                self.on_activity(m, *activity);
+                Ok(())
+            }
+            ModelItem::Alive => Ok(()),
+            ModelItem::Done(completion) => return self.on_done(m, *completion),
+            ModelItem::Failed(problem) => {
+                self.end_op(m);
+                return self.fail(m, *problem);
+            }
+        };
+        match content {
+            Ok(()) => Flow::Stay,
+            Err(violation) => {
+                m.abandon(self.attempt.op, out);
+                self.attempt.live = false;
+                self.malformed(m, &violation)
+            }
+        }
+    }
+
+    fn end_op(&mut self, m: &mut Machine) {
+        m.ops.close(self.attempt.op);
+        self.attempt.live = false;
+    }
+
+    fn show(&mut self, m: &mut Machine, event: Event) {
+        self.attempt.position = Position::Partial;
+        m.emit(event);
+    }
+
+    fn token(&mut self, m: &Machine) {
+        if self.attempt.first_token.is_none() {
+            self.attempt.first_token = Some(m.now);
+            self.attempt.paused_at_first_token = self.attempt.paused;
+        }
+    }
+
+    fn on_text(&mut self, m: &mut Machine, text: Text, refusal: bool) -> Result<(), Violation> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.attempt.assembler.text(&text)?;
+        self.token(m);
+        self.deltas(m, &text, if refusal { Event::RefusalDelta } else { Event::TextDelta });
+        Ok(())
+    }
+
+    /// Reasoning is shown, not stored; one item may be no larger than a whole response.
+    fn on_display(
+        &mut self,
+        m: &mut Machine,
+        text: &Text,
+        event: fn(Text) -> Event,
+    ) -> Result<(), Violation> {
+        let (limit, observed) = (m.config.limits.response_bytes, encoded_len(text));
+        if observed > limit {
+            return Err(Violation::Oversized { what: "bytes of reasoning in one item", limit, observed });
+        }
+        if !text.is_empty() {
+            self.token(m);
+            self.deltas(m, text, event);
+        }
+        Ok(())
+    }
+
+    /// Records text in pieces of the delta bound.
+    fn deltas(&mut self, m: &mut Machine, text: &Text, event: fn(Text) -> Event) {
+        let most = m.config.limits.delta_bytes;
+        // No escape is longer than six bytes a byte.
+        if text.len() as u64 * 6 <= most || encoded_len(text) <= most {
+            self.show(m, event(text.clone()));
+            return;
+        }
+        let mut rest = text.as_str();
+        while !rest.is_empty() {
+            let piece = encoded_prefix(rest, most);
+            self.show(m, event(Text::new(piece)));
+            rest = rest.get(piece.len()..).unwrap_or_default();
+        }
+    }
+
+    fn on_call_delta(&mut self, m: &mut Machine, delta: &CallDelta) -> Result<(), Violation> {
+        let ordinal = self.attempt.assembler.call_delta(delta)?;
+        self.token(m);
+        self.call_deltas(m, ordinal, delta.name.as_ref(), &delta.arguments);
+        Ok(())
+    }
+
+    fn on_call(&mut self, m: &mut Machine, call: &crate::model::FinalCall) -> Result<(), Violation> {
+        if let Some(ordinal) = self.attempt.assembler.call(call)? {
+            self.token(m);
+            self.call_deltas(m, ordinal, Some(&call.name), &call.arguments);
+        }
+        Ok(())
+    }
+
+    fn call_deltas(&mut self, m: &mut Machine, ordinal: u32, name: Option<&Text>, arguments: &Text) {
+        let call = CallRef { step: m.step, ordinal };
+        let mut name = name.filter(|name| !name.is_empty()).map(|name| Text::new(encoded_prefix(name, 256)));
+        let mut rest = arguments.as_str();
+        while name.is_some() || !rest.is_empty() {
+            let piece = encoded_prefix(rest, m.config.limits.delta_bytes);
+            rest = rest.get(piece.len()..).unwrap_or_default();
+            let delta = ToolCallDelta { call, name: name.take(), arguments: Text::new(piece) };
+            self.show(m, Event::ToolCallDelta(Arc::new(delta)));
+        }
+    }
+
+    fn on_usage(&mut self, m: &mut Machine, usage: &Usage) {
+        let attempt = &mut self.attempt;
+        attempt.reported = true;
+        attempt.usage.replace(usage);
+        let update = UsageUpdated { op: attempt.op, request: attempt.physical, usage: attempt.usage };
+        m.emit(Event::UsageUpdated(Arc::new(update)));
+    }
+
+    fn on_activity(&mut self, m: &mut Machine, activity: Activity) {
+        let event = match activity {
+            Activity::RequestRetry { kind, delay } => {
+                m.billed.add(&self.attempt.usage);
+                self.attempt.usage = Usage::default();
+                self.attempt.physical += 1;
+                return m.emit(Event::RequestRetry { kind, delay });
+            }
+            Activity::WebSearch { detail } => Event::WebSearch { detail: clean(&detail, MAX_DETAIL) },
+            Activity::HostedTool { name, detail } => Event::HostedTool(Arc::new(HostedTool {
+                name: clean(&name, 256),
+                detail: clean(&detail, MAX_DETAIL),
+            })),
+            Activity::Diagnostic { name, value } => {
+                let fact = Diagnostic { name: clean(&name, 256), value: clean(&value, MAX_DETAIL) };
+                return m.emit(Event::Diagnostic(Arc::new(fact)));
+            }
+        };
+        self.show(m, event);
+    }
+
+    fn on_done(&mut self, m: &mut Machine, completion: Completion) -> Flow {
+        self.end_op(m);
+        if completion.finish == Some(Finish::Error) {
+            let problem = Problem::new(ProblemKind::Server, "the provider ended the response with an error");
+            return self.fail(m, problem);
+        }
+        if self.attempt.assembler.is_truncated(&completion, self.attempt.reported) {
+            return self.fail(m, Problem::new(ProblemKind::Truncated, &Violation::Truncated.to_string()));
+        }
+        let empty = Assembler::new(m.step, m.config.response_bounds());
+        let assembler = core::mem::replace(&mut self.attempt.assembler, empty);
+        match assembler.complete(&completion, self.attempt.reported) {
+            Ok(response) => {
+                self.settle_usage(m);
+                m.usage.add(&self.attempt.usage);
+                m.emit(Event::ModelCompleted(Arc::new(ModelCompleted {
+                    op: self.attempt.op,
+                    attempt: self.request.attempt,
+                    completion: completion.clone(),
+                    usage: self.attempt.usage,
+                    metrics: self.attempt.metrics(m.now),
+                })));
+                Flow::Respond(Box::new(response), completion)
+            }
+            Err(violation) => self.malformed(m, &violation),
+        }
+    }
+
+    /// Books the current physical request; called once at each attempt's end.
+    fn settle_usage(&mut self, m: &mut Machine) {
+        m.billed.add(&self.attempt.usage);
+    }
+
+    fn record_failure(&mut self, m: &mut Machine, problem: &Problem) {
+        self.settle_usage(m);
+        m.emit(Event::ModelFailed(Arc::new(ModelFailed {
+            op: self.attempt.op,
+            attempt: self.request.attempt,
+            problem: problem.clone(),
+            position: self.attempt.position,
+        })));
+    }
+
+    fn reset(&self, m: &mut Machine, reason: ResetReason) {
+        m.emit(Event::StreamReset(Arc::new(StreamReset { reason, position: self.attempt.position })));
+    }
+
+    fn malformed(&mut self, m: &mut Machine, violation: &Violation) -> Flow {
+        let problem = Problem::new(ProblemKind::InvalidResponse, &violation.to_string());
+        self.record_failure(m, &problem);
+        self.discard(m);
+        self.malformed += 1;
+        if self.malformed >= m.config.retry.malformed || self.request.attempt >= m.config.retry.attempts {
+            return Flow::End(Ending::Failed(self.error(m, problem)));
+        }
+        self.reset(m, ResetReason::InvalidResponse);
+        Flow::RetryNow
+    }
+
+    fn fail(&mut self, m: &mut Machine, problem: Problem) -> Flow {
+        self.record_failure(m, &problem);
+        self.failures += 1;
+        match decide(&m.config.retry, &problem, self.request.attempt, self.failures) {
+            Decision::Wait(wait) => {
+                self.discard(m);
+                let (kind, retry_after) = (problem.kind, problem.retry_after);
+                self.reset(m, ResetReason::RetryableFailure { kind, retry_after });
+                Flow::RetryAt(m.now.after(wait))
+            }
+            Decision::GiveUp => Flow::End(Ending::Failed(self.error(m, problem))),
+        }
+    }
+
+    /// What an abandoned or malformed attempt brought is void (R4).
+    fn discard(&mut self, m: &Machine) {
+        self.attempt.assembler = Assembler::new(m.step, m.config.response_bounds());
+    }
+
+    fn error(&self, m: &Machine, problem: Problem) -> RunError {
+        let limited = matches!(problem.kind, ProblemKind::RateLimited | ProblemKind::QuotaExhausted);
+        RunError::Model {
+            attempts: self.request.attempt,
+            retry_at: problem.retry_after.map(|hint| m.now.after(hint)),
+            limits_pointer: m.config.limits_pointer.clone().filter(|_| limited),
+            problem,
+        }
+    }
+
+    /// The earliest deadline that any wake decides.
+    pub(crate) fn hard_deadline(&self) -> [(Option<Time>, WakeReason); 2] {
+        let attempt = self.attempt.deadline.filter(|_| self.attempt.live);
+        [(self.deadline, WakeReason::ModelCall), (attempt, WakeReason::Attempt)]
+    }
+
+    /// The deadline that only a quiet wake decides.
+    pub(crate) fn quiet_deadline(&self) -> (Option<Time>, WakeReason) {
+        (self.attempt.clock.at().filter(|_| self.attempt.live), self.attempt.clock_reason)
+    }
+
+    /// Lets due deadlines fall: the model call's, the attempt's, and on a quiet wake the first item's or idle one.
+    pub(crate) fn on_time(&mut self, m: &mut Machine, quiet: bool, out: &mut Outbox) -> Flow {
+        let due = |at: Option<Time>| at.is_some_and(|at| at <= m.now);
+        if due(self.deadline) {
+            return Flow::End(Ending::Failed(RunError::ModelCallDeadline));
+        }
+        if !self.attempt.live {
+            return Flow::Stay;
+        }
+        let text = if due(self.attempt.deadline) {
+            "the attempt took longer than its deadline"
+        } else if quiet && self.attempt.clock.is_due(m.now) {
+            if self.attempt.clock_reason == WakeReason::FirstItem {
+                "nothing came within the deadline of the first item"
+            } else {
+                "nothing came within the idle deadline"
+            }
+        } else {
+            return Flow::Stay;
+        };
+        m.abandon(self.attempt.op, out);
+        self.attempt.live = false;
+        self.fail(m, Problem::new(ProblemKind::Timeout, text))
+    }
+
+    /// Holds or releases the clocks that stand still while the primary stream is full.
+    pub(crate) fn on_pause(&mut self, m: &Machine) {
+        let attempt = &mut self.attempt;
+        if m.paused {
+            attempt.clock.hold(m.now);
+            attempt.paused_at = Some(m.now);
+        } else {
+            attempt.clock.release(m.now);
+            let paused = attempt.paused_at.take().map_or(Duration::ZERO, |at| m.now.since(at));
+            attempt.paused = attempt.paused.saturating_add(paused);
+        }
+    }
+
+    /// What the ended run keeps of the attempt (C4); books the usage of one that was cut off.
+    pub(crate) fn close(mut self, m: &mut Machine) -> Response {
+        if self.attempt.live {
+            self.settle_usage(m);
+        }
+        self.attempt.assembler.abort()
+    }
+}
