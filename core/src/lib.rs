@@ -74,6 +74,8 @@ pub mod history;
 pub mod id;
 pub mod input;
 pub mod json;
+#[cfg(feature = "verify")]
+pub mod laws;
 pub mod log;
 mod machine;
 pub mod message;

@@ -68,8 +68,9 @@ impl Calls {
             return Err(("E6", "a call of another step is proposed"));
         }
         let next = self.calls.last_key_value().map_or(0, |(last, _)| last + 1);
-        let first_seen = self.unknown && self.calls.is_empty();
-        if ordinal != next && !first_seen {
+        // An aborted attempt proposes its complete calls only; the places of the others stay empty.
+        let gap = self.aborted || (self.unknown && self.calls.is_empty());
+        if ordinal < next || (ordinal > next && !gap) {
             return Err(("E6", "calls are proposed once, in model order"));
         }
         if self.calls.values().any(|other| other.id == call.id) {
