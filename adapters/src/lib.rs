@@ -4,3 +4,4 @@ pub use runloom_core as core;
 pub mod http;
 #[cfg(feature = "smol")]
 pub mod smol;
+pub mod testing;
