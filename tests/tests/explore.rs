@@ -1,9 +1,9 @@
 //! Every interleaving of small cases: three tools, back-off, approvals, a slow reader; each with a cancel anywhere.
 
-use runloom::testing::{Attempt, Explore, Explored, Reading, World, calls, fails, text, tool};
+use runloom::testing::{Attempt, Explore, Explored, Reading, ScriptedTool, World};
 use runloom_core::config::{Config, Deadlines, Limits};
 use runloom_core::laws::{Checked, Depth};
-use runloom_core::model::{Finish, ProblemKind};
+use runloom_core::model::{Finish, Problem, ProblemKind};
 use runloom_core::tool::{Access, ToolFault};
 use std::time::Duration;
 
@@ -11,11 +11,28 @@ use std::time::Duration;
 fn timeless() -> Config {
     let mut deadlines = Deadlines::default();
     (deadlines.first_item, deadlines.idle) = (None, None);
-    Config::default().deadlines(deadlines).unwrap()
+    Config::default().deadlines(deadlines).expect("valid deadlines")
 }
 
 fn world() -> World {
     World::new().config(timeless()).depth(Depth::Whole)
+}
+
+fn calls<'a>(names: impl IntoIterator<Item = &'a str>) -> Attempt {
+    names.into_iter().fold(Attempt::new(), |attempt, name| attempt.call(name, "{}"))
+}
+
+fn fails(kind: ProblemKind) -> Attempt {
+    Attempt::new().fail(Problem::new(kind, ""))
+}
+
+/// A tool that overlaps with others.
+fn tool(name: &str) -> ScriptedTool {
+    ScriptedTool::new(name).declared(|spec| spec.access(Access::Shared))
+}
+
+fn asking(name: &str) -> ScriptedTool {
+    tool(name).declared(|spec| spec.needs_approval())
 }
 
 /// The history of every end is at rest, and no call is left without its result.
@@ -44,11 +61,11 @@ fn ends_as(seen: &Explored, endings: &[&str]) {
 #[test]
 fn three_overlapping_tools_and_a_cancel() {
     let case = world()
-        .model(calls([("a", "{}"), ("b", "{}"), ("c", "{}")]))
-        .model(text("done"))
-        .tool(tool("a").output("1"))
-        .tool(tool("b").fails(ToolFault::new("no")))
-        .tool(tool("c").panics())
+        .model(calls(["a", "b", "c"]))
+        .model("done")
+        .tool(&tool("a").output("1"))
+        .tool(&tool("b").fault(ToolFault::new("no")))
+        .tool(&tool("c").panic())
         .cancel_at(Duration::ZERO);
     ends_as(&explored("three tools", &case), &["cancelled requested", "completed end_turn"]);
 }
@@ -56,10 +73,10 @@ fn three_overlapping_tools_and_a_cancel() {
 #[test]
 fn an_exclusive_tool_is_a_barrier() {
     let case = world()
-        .model(calls([("read", "{}"), ("write", "{}"), ("read", "{}")]))
-        .model(text("done"))
-        .tool(tool("read").progress("half"))
-        .tool(tool("write").exclusive())
+        .model(calls(["read", "write", "read"]))
+        .model("done")
+        .tool(&tool("read").progress("half"))
+        .tool(&ScriptedTool::new("write"))
         .cancel_at(Duration::ZERO);
     explored("barrier", &case);
 }
@@ -67,24 +84,24 @@ fn an_exclusive_tool_is_a_barrier() {
 #[test]
 fn tools_that_name_resources_overlap_unless_one_writes() {
     let resource = |name: &str, of: &str, writes: bool| {
-        tool(name).declare(|spec| spec.access(Access::resources([(of, writes)])))
+        tool(name).declared(|spec| spec.access(Access::resources([(of, writes)])))
     };
     let case = world()
-        .model(calls([("r", "{}"), ("r", "{}"), ("w", "{}"), ("other", "{}")]))
-        .model(text("done"))
-        .tool(resource("r", "db", false))
-        .tool(resource("w", "db", true))
-        .tool(resource("other", "fs", true));
+        .model(calls(["r", "r", "w", "other"]))
+        .model("done")
+        .tool(&resource("r", "db", false))
+        .tool(&resource("w", "db", true))
+        .tool(&resource("other", "fs", true));
     explored("resources", &case);
 }
 
 #[test]
 fn back_off_and_a_cancel() {
     let case = world()
-        .model(Attempt::new().text("a").fail(runloom_core::model::Problem::new(ProblemKind::Server, "")))
+        .model(Attempt::new().text("a").fail(Problem::new(ProblemKind::Server, "")))
         .model(fails(ProblemKind::Overloaded))
-        .model(Attempt::new().done(Finish::Stop))
-        .model(text("b"))
+        .model(Attempt::new().finish(Finish::Stop))
+        .model("b")
         .cancel_at(Duration::ZERO);
     ends_as(&explored("back-off", &case), &["cancelled requested", "completed end_turn"]);
 }
@@ -93,12 +110,14 @@ fn back_off_and_a_cancel() {
 fn approvals_and_a_cancel() {
     let at_once = Duration::ZERO;
     let case = world()
-        .model(calls([("allowed", "{}"), ("denied", "{}"), ("mistaken", "{}"), ("free", "{}")]))
-        .model(text("done"))
-        .tool(tool("allowed").allowed_after(at_once))
-        .tool(tool("denied").denied_after(at_once, "no"))
-        .tool(tool("mistaken").mistaken_after(at_once))
-        .tool(tool("free"))
+        .model(calls(["allowed", "denied", "mistaken", "free"]))
+        .model("done")
+        .tool(&asking("allowed"))
+        .tool(&asking("denied"))
+        .denies("denied", at_once, "no")
+        .tool(&asking("mistaken"))
+        .mistakes("mistaken", at_once)
+        .tool(&tool("free"))
         .cancel_at(at_once);
     ends_as(&explored("approvals", &case), &["cancelled requested", "completed end_turn"]);
 }
@@ -108,9 +127,9 @@ fn tiny(capacity: usize) -> Config {
     let mut limits = Limits::default();
     (limits.event_capacity, limits.calls, limits.parts) = (capacity, 2, 4);
     (limits.response_bytes, limits.delta_bytes) = (4096, 4096);
-    let config = Config::new(limits.clone()).unwrap();
+    let config = Config::new(limits.clone()).expect("limits that fit");
     (limits.log_events, limits.log_bytes) = (config.min_log_events(), config.min_log_bytes());
-    Config::new(limits).unwrap()
+    Config::new(limits).expect("limits that fit")
 }
 
 #[test]
@@ -123,9 +142,9 @@ fn a_slow_reader_a_deadline_and_a_cancel() {
             .config(config)
             .depth(Depth::Probed)
             .reader(Reading::Lagging { events: 3, every: Duration::from_secs(1) })
-            .model(calls([("a", "{}")]))
-            .model(text("b"))
-            .tool(tool("a").hangs())
+            .model(calls(["a"]))
+            .model("b")
+            .tool(&tool("a").hang())
             .cancel_at(Duration::ZERO);
         let name = format!("slow reader, capacity {capacity}");
         let seen =
@@ -137,10 +156,10 @@ fn a_slow_reader_a_deadline_and_a_cancel() {
 #[test]
 fn work_that_is_abandoned_and_goes_on() {
     let case = world()
-        .model(calls([("a", "{}"), ("b", "{}")]))
-        .model(text("done"))
-        .tool(tool("a").output("1"))
-        .tool(tool("b").progress("p").output("2"))
+        .model(calls(["a", "b"]))
+        .model("done")
+        .tool(&tool("a").output("1"))
+        .tool(&tool("b").progress("p").output("2"))
         .late_items()
         .cancel_at(Duration::ZERO);
     explored("late", &case);
@@ -148,7 +167,7 @@ fn work_that_is_abandoned_and_goes_on() {
 
 #[test]
 fn too_many_orders_are_an_error() {
-    let case = world().model(calls([("a", "{}"), ("a", "{}")])).tool(tool("a")).model(text("b"));
+    let case = world().model(calls(["a", "a"])).tool(&tool("a")).model("b");
     let error = Explore::new(&case).limit(3).run(|_| Ok(())).unwrap_err();
     assert!(error.to_string().contains("more than 3 sequences"), "{error}");
 }

@@ -1,13 +1,13 @@
 //! Every interleaving of a small case.
 
-use super::script::Cast;
+use super::cast::Cast;
 use super::world::{Reading, World};
-use runloom_core::id::{OpId, Seq};
-use runloom_core::input::Input;
-use runloom_core::laws::{Broken, Checked};
-use runloom_core::outcome::RunResult;
-use runloom_core::output::Output;
-use runloom_core::time::Time;
+use crate::core::id::{OpId, Seq};
+use crate::core::input::Input;
+use crate::core::laws::{Broken, Checked};
+use crate::core::outcome::RunResult;
+use crate::core::output::Output;
+use crate::core::time::Time;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Runs every order in which the pending things of `world` can happen, and calls `check` at each end.

@@ -1,19 +1,28 @@
-//! What tests of agents need: scripted worlds in virtual time, every interleaving of a small case, golden transcripts.
+//! Scripted models and tools, for tests that must give the same answer every time, and worlds in virtual time.
+//!
+//! Scripts plug into a [`Host`](crate::Host) like any other model or tool and keep accounts: clones of a script share
+//! them, so that a test keeps one clone and asks it afterwards. A [`World`] plays the same scripts without an executor
+//! and without waiting; [`explore`] runs every order in which things can happen in it.
 //!
 //! ```
-//! use runloom::testing::{World, text};
+//! use runloom::testing::World;
 //!
-//! let report = World::new().model(text("hi")).run();
+//! let report = World::new().model("hi").run();
 //! assert_eq!(report.answer(), Some("hi"));
 //! ```
 
+mod cast;
 pub mod explore;
+mod model;
 mod random;
-mod script;
+mod timer;
+mod tool;
 pub mod transcript;
 pub mod world;
 
-pub use explore::{Explore, Explored, explore};
+pub use explore::{Explore, ExploreError, Explored, explore};
+pub use model::{Attempt, ScriptedModel, ScriptedStream};
 pub use random::Random;
-pub use script::{Attempt, ToolScript, calls, fails, text, tool};
+pub use timer::{CheckedTimer, NoWaiting};
+pub use tool::ScriptedTool;
 pub use world::{Reading, Report, World, WorldError};

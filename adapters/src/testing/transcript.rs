@@ -1,15 +1,15 @@
 //! Runs as text that people can read and a test can compare: one line for each event, input, output and message.
 
 use super::world::Report;
-use runloom_core::event::Envelope;
-use runloom_core::input::{Input, Reader};
-use runloom_core::message::{ImageData, Message, Part};
-use runloom_core::model::{Activity, ModelItem};
-use runloom_core::outcome::{Outcome, RunResult};
-use runloom_core::output::{CancelReply, Next, Output, Reply, Work};
-use runloom_core::time::Time;
-use runloom_core::tool::{ToolEnd, ToolItem, Verdict};
-use runloom_core::usage::Usage;
+use crate::core::event::Envelope;
+use crate::core::input::{Input, Reader};
+use crate::core::message::{ImageData, Message, Part};
+use crate::core::model::{Activity, ModelItem};
+use crate::core::outcome::{Outcome, RunResult};
+use crate::core::output::{CancelReply, Next, Output, Reply, Work};
+use crate::core::time::Time;
+use crate::core::tool::{ToolEnd, ToolItem, Verdict};
+use crate::core::usage::Usage;
 use std::fmt::Write;
 use std::path::Path;
 

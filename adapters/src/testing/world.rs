@@ -1,18 +1,20 @@
 //! A world in virtual time around one run: no driver, no executor, no waiting.
 
-use super::script::{Attempt, Cast, Scripts, ToolScript};
-use runloom_core::config::Config;
-use runloom_core::event::Envelope;
-use runloom_core::history::History;
-use runloom_core::id::{CommandId, OpId, Revision, RunId, Seq, SessionId};
-use runloom_core::input::{AbortCause, Input, Reader, Start};
-use runloom_core::laws::{Broken, Checked, Depth};
-use runloom_core::log::EventLog;
-use runloom_core::message::Part;
-use runloom_core::model::ModelSpec;
-use runloom_core::outcome::Outcome;
-use runloom_core::output::{Output, Reply};
-use runloom_core::time::Time;
+use super::cast::{Cast, PlayedTool, Ruling, Scripts};
+use super::model::Attempt;
+use super::tool::ScriptedTool;
+use crate::core::config::Config;
+use crate::core::event::Envelope;
+use crate::core::history::History;
+use crate::core::id::{CommandId, OpId, Revision, RunId, Seq, SessionId};
+use crate::core::input::{AbortCause, Input, Reader, Start};
+use crate::core::laws::{Broken, Checked, Depth};
+use crate::core::log::EventLog;
+use crate::core::message::Part;
+use crate::core::model::ModelSpec;
+use crate::core::outcome::Outcome;
+use crate::core::output::{Output, Reply};
+use crate::core::time::Time;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,7 +39,7 @@ pub enum Reading {
 
 /// A run's surroundings, scripted: what the model, the tools, the approver, the reader and the host do, and when.
 ///
-/// The world steps a [`Run`](runloom_core::Run) only where a driver would: when something comes in, or when the run
+/// The world steps a [`Run`](crate::core::Run) only where a driver would: when something comes in, or when the run
 /// asked to be woken. Every step is held to the laws. Equal worlds give equal reports.
 #[derive(Clone, Debug)]
 pub struct World {
@@ -84,16 +86,53 @@ impl World {
 
     /// With what the model does in its next attempt; the first call scripts the first attempt.
     #[must_use]
-    pub fn model(mut self, attempt: Attempt) -> Self {
-        self.scripts.attempts.push(attempt);
+    pub fn model(mut self, attempt: impl Into<Attempt>) -> Self {
+        self.scripts.attempts.push(attempt.into());
         self
     }
 
     /// With this tool.
     #[must_use]
-    pub fn tool(mut self, tool: ToolScript) -> Self {
-        self.scripts.tools.push(tool);
+    pub fn tool<T>(mut self, tool: &ScriptedTool<T>) -> Self {
+        let (spec, items) = tool.schedule();
+        self.scripts.tools.push(PlayedTool { spec: Arc::new(spec), items });
         self
+    }
+
+    /// With tools whose code is entered this long after their call was handed over.
+    #[must_use]
+    pub fn tools_start_after(mut self, wait: Duration) -> Self {
+        self.scripts.entry = wait;
+        self
+    }
+
+    fn ruled(mut self, tool: &str, wait: Duration, ruling: Ruling) -> Self {
+        self.scripts.rulings.push((tool.into(), wait, ruling));
+        self
+    }
+
+    /// With an approver that allows calls of this tool after a while; without a word on a tool it allows at once.
+    #[must_use]
+    pub fn allows(self, tool: &str, wait: Duration) -> Self {
+        self.ruled(tool, wait, Ruling::Allow)
+    }
+
+    /// With an approver that refuses calls of this tool after a while.
+    #[must_use]
+    pub fn denies(self, tool: &str, wait: Duration, reason: &str) -> Self {
+        self.ruled(tool, wait, Ruling::Deny(reason.into()))
+    }
+
+    /// With an approver whose word on calls of this tool is about another call.
+    #[must_use]
+    pub fn mistakes(self, tool: &str, wait: Duration) -> Self {
+        self.ruled(tool, wait, Ruling::Mistaken)
+    }
+
+    /// With an approver that never decides on calls of this tool.
+    #[must_use]
+    pub fn ignores(self, tool: &str) -> Self {
+        self.ruled(tool, Duration::ZERO, Ruling::Never)
     }
 
     /// With this reader.
@@ -168,6 +207,7 @@ impl World {
     ///
     /// If a law is broken or the limit of steps is reached.
     #[track_caller]
+    #[allow(clippy::panic, reason = "a law is broken, and this is a test")]
     pub fn run(self) -> Report {
         match self.try_run() {
             Ok(report) => report,
@@ -191,7 +231,7 @@ impl World {
     /// The first input.
     pub(super) fn first(&self) -> Input {
         let reader = if self.reading == Reading::Unattended { Reader::Unattended } else { Reader::Primary };
-        let tools: Vec<_> = self.scripts.tools.iter().map(ToolScript::spec).collect();
+        let tools: Vec<_> = self.scripts.tools.iter().map(|tool| Arc::clone(&tool.spec)).collect();
         Input::Start(Box::new(self.start.clone().tools(tools).reader(reader)))
     }
 
