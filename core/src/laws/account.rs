@@ -60,7 +60,9 @@ impl Account {
             Event::ContextUpdated { .. } => self.draft.contexts += 1,
             Event::ToolCallDelta(delta) => {
                 let (name, arguments) = self.draft.pieces.entry(delta.call.ordinal).or_default();
-                name.push_str(delta.name.as_deref().unwrap_or_default());
+                if name.is_empty() {
+                    name.push_str(delta.name.as_deref().unwrap_or_default());
+                }
                 arguments.push_str(&delta.arguments);
             }
             Event::ModelCompleted(done) => {

@@ -6,6 +6,7 @@ use runloom_core::input::{AbortCause, Input};
 use runloom_core::model::{CallDelta, Completion, FinalCall, Finish, ModelItem, Problem, ProblemKind};
 use runloom_core::time::Time;
 use runloom_core::tool::{ToolEnd, ToolFault, ToolItem, ToolOutput, Verdict};
+use std::time::Duration;
 
 /// How far the search follows an act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +36,7 @@ acts! {
     On: DoneStop DoneCalls DoneLength DoneRefusal DonePause DoneNothing;
     On: FailServer FailPermanent TooLarge;
     On: ToolStarted ToolProgress ToolDone ToolFault Allow Deny;
-    On: WakeQuiet Wake TakeOne TakeAll Gone GoneAwaited CancelEarly;
+    On: WakeQuiet Wake Later TakeOne TakeAll Gone GoneAwaited CancelEarly;
     Leaf: Cancel AbortHandle AbortDriver AbortPanic AbortShutdown;
     Leaf: LateModel LateTool LateVerdict AgainModel AgainTool AgainVerdict;
     Leaf: Spurious SpuriousQuiet TakeAgain EarlierTime;
@@ -132,6 +133,10 @@ impl Act {
             Self::Deny => at(denied(node.approval()?.0)),
             Self::WakeQuiet => due.map(|due| (due.max(now), Input::Wake { quiet: true })),
             Self::Wake => due.map(|due| (due.max(now), Input::Wake { quiet: false })),
+            Self::Later => {
+                let later = now.after(Duration::from_millis(500));
+                due.filter(|due| *due > later).map(|_| (later, Input::Wake { quiet: false }))
+            }
             Self::Spurious => at(Input::Wake { quiet: false }),
             Self::SpuriousQuiet => due.filter(|due| *due > now).and_then(|_| at(Input::Wake { quiet: true })),
             Self::EarlierTime => Some((Time::ZERO, Input::Wake { quiet: false })),

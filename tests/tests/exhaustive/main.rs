@@ -17,7 +17,7 @@ use runloom_core::time::Time;
 use std::sync::Arc;
 
 /// Sequences in a test run that nobody asked more of.
-const MODEST: u64 = 40_000;
+const MODEST: u64 = 400_000;
 
 /// Length of the longest random walk.
 const WALK: usize = 60;
@@ -30,10 +30,10 @@ const ROOTS: [(&str, &[Act]); 9] = {
         ("started", &[Start]),
         ("calls written", &[Start, Text, CallShared, CallApproval, CallFatal]),
         ("batch", &[Start, CallShared, CallApproval, CallFatal, DoneCalls]),
-        ("two run", &[Start, CallShared, CallShared, DoneCalls, ToolStarted, ToolStarted]),
+        ("two run", &[Start, CallShared, CallShared, DoneCalls, ToolStarted, Later, ToolStarted]),
         ("last wait", &[Start, FailServer, WakeQuiet, Text, FailServer, WakeQuiet, FailServer]),
         ("malformed once", &[Start, Text, TooLarge]),
-        ("last step", &[Start, CallShared, DoneCalls, ToolStarted, ToolDone]),
+        ("last step", &[Start, CallShared, CallApproval, DoneCalls, Deny, ToolStarted, ToolDone]),
         (UNREAD, &[Start]),
     ]
 };
@@ -143,6 +143,10 @@ impl Search {
 
     /// Spends about `share` sequences on what follows `node`; returns the depth that was searched completely.
     fn search(&mut self, node: &Node, share: u64, random: &mut Random) -> usize {
+        if !node.live() {
+            self.visit(node, 1);
+            return 1;
+        }
         let before = self.sequences;
         let (mut depth, mut last) = (0, 1);
         loop {
@@ -152,7 +156,7 @@ impl Search {
             let these = (self.sequences - at).max(1);
             let growth = (these / last).max(2);
             last = these;
-            if these == 1 || self.sequences - before + these * growth > share {
+            if self.sequences - before + these * growth > share {
                 break;
             }
         }
@@ -168,7 +172,9 @@ impl Search {
         self.walks += 1;
         for _ in 0..WALK {
             let (act, follow) = *random.pick(Act::ALL);
-            if follow == Follow::Leaf && !random.chance(10) {
+            // Most walks should get far.
+            let seldom = follow == Follow::Leaf || matches!(act, Act::Gone | Act::CancelEarly);
+            if seldom && !random.chance(10) {
                 continue;
             }
             let Some((next, accepted)) = self.act(&node, act) else { continue };
@@ -187,7 +193,13 @@ impl Search {
 }
 
 fn settings() -> Vec<Arc<Setting>> {
-    let all = [Setting::tiny(1), Setting::tiny(2), Setting::tiny(64), Setting::tiny(64).full()];
+    let all = [
+        Setting::tiny(1),
+        Setting::tiny(2),
+        Setting::tiny(64),
+        Setting::tiny(64).full(),
+        Setting::tiny(1).unattended(),
+    ];
     all.into_iter().map(Arc::new).collect()
 }
 

@@ -3,7 +3,7 @@
 use runloom_core::config::{Config, Deadlines, Limits, RetryPolicy};
 use runloom_core::history::{History, HistoryBounds};
 use runloom_core::id::{OpId, Revision, RunId, Seq, SessionId};
-use runloom_core::input::{Input, Start};
+use runloom_core::input::{Input, Reader, Start};
 use runloom_core::laws::{Broken, Checked, Depth, Stepped};
 use runloom_core::message::Part;
 use runloom_core::model::{ModelItem, ModelSpec};
@@ -82,6 +82,13 @@ impl Setting {
         let input = vec![Part::Text("hello".into())];
         let session = SessionId::new("s").expect("an id");
         Start::new(session, Revision(0), history, input, Arc::new(ModelSpec::new("m")))
+    }
+
+    /// The same without a reader.
+    pub(crate) fn unattended(mut self) -> Self {
+        self.start = Arc::new((*self.start).clone().reader(Reader::Unattended));
+        self.name.push_str(", unattended");
+        self
     }
 
     /// The same with a history that has room for one step.
