@@ -105,6 +105,14 @@ struct Draft {
     closed: bool,
 }
 
+impl Draft {
+    /// Whether the model has finished writing it, as far as that shows before the end of the stream.
+    fn is_whole(&self) -> bool {
+        let text = core::str::from_utf8(self.arguments.as_bytes()).unwrap_or_default();
+        self.name.is_some() && (parses(text) || (text.trim().is_empty() && self.closed))
+    }
+}
+
 /// A response in the making.
 #[derive(Clone, Debug)]
 pub struct Assembler {
@@ -276,11 +284,7 @@ impl Assembler {
 
     /// Whether the stream was cut: it ended without a finish, usage or complete call (M8).
     pub fn is_truncated(&self, end: &Completion, reported: bool) -> bool {
-        let whole = |draft: &Draft| {
-            let text = core::str::from_utf8(draft.arguments.as_bytes()).unwrap_or_default();
-            draft.name.is_some() && (parses(text) || (text.trim().is_empty() && draft.closed))
-        };
-        end.finish.is_none() && !reported && !self.drafts.iter().any(whole)
+        end.finish.is_none() && !reported && !self.drafts.iter().any(Draft::is_whole)
     }
 
     /// Judges the response at the good end of its stream. `reported`: whether usage was reported.
@@ -288,7 +292,7 @@ impl Assembler {
         if self.is_truncated(end, reported) {
             return Err(Violation::Truncated);
         }
-        let response = self.build(end.finish != Some(Finish::Length))?;
+        let response = self.build(end.finish != Some(Finish::Length), false)?;
         if end.finish == Some(Finish::ToolCalls) && response.calls.is_empty() {
             return Err(Violation::NoCalls);
         }
@@ -308,18 +312,16 @@ impl Assembler {
         Ok(response)
     }
 
-    /// What an ended attempt leaves: its text and its complete calls, without context (C4, M9).
+    /// What an ended attempt leaves: its text and its complete calls, without context (C4, M9). A call that was still
+    /// being written is left out, whatever it lacks; a malformed attempt leaves nothing.
     pub fn abort(self) -> Response {
-        let mut response = self.clone().build(false).unwrap_or(Response {
-            // A malformed attempt leaves nothing.
+        let mut response = self.build(false, true).unwrap_or(Response {
             parts: Vec::new(),
             answer: Text::EMPTY,
             calls: Vec::new(),
         });
-        response.calls.retain(|call| call.complete);
-        let calls = &mut response.calls;
         response.parts.retain(|part| match part {
-            Part::ToolCall(call) => calls.iter().any(|kept| kept.call.id == call.id),
+            Part::ToolCall(_) => true,
             Part::Text(text) => !text.is_empty(),
             Part::Image(_) | Part::ToolResult(_) | Part::Context(_) => false,
         });
@@ -328,16 +330,22 @@ impl Assembler {
 
     /// The calls so far, for display; none if the response is malformed.
     pub(crate) fn drafts(self) -> Vec<AssembledCall> {
-        self.build(false).map(|response| response.calls).unwrap_or_default()
+        self.build(false, false).map(|response| response.calls).unwrap_or_default()
     }
 
-    /// Parts and calls; `ended`: whether a call without arguments may be taken as whole.
-    fn build(self, ended: bool) -> Result<Response, Violation> {
+    /// Parts and calls; `ended`: whether a call without arguments may be taken as whole; `whole`: complete calls only,
+    /// each with the ordinal that its pieces had.
+    fn build(self, ended: bool, whole: bool) -> Result<Response, Violation> {
         let mut calls: Vec<AssembledCall> = Vec::with_capacity(self.drafts.len());
         let mut place = Vec::with_capacity(self.drafts.len());
         let mut used_ids: Vec<Text> = self.drafts.iter().filter_map(|draft| draft.id.clone()).collect();
         for (at, draft) in self.drafts.into_iter().enumerate() {
-            let built = finish_draft(self.step, calls.len(), at, draft, ended, &mut used_ids)?;
+            if whole && !draft.is_whole() {
+                place.push(None);
+                continue;
+            }
+            let ordinal = if whole { at } else { calls.len() };
+            let built = finish_draft(self.step, ordinal, at, draft, ended, &mut used_ids)?;
             match calls.iter().find(|other| other.call.id == built.call.id) {
                 Some(other)
                     if other.call.name == built.call.name && other.call.arguments == built.call.arguments =>

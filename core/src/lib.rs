@@ -75,6 +75,8 @@ pub mod id;
 pub mod input;
 mod joined;
 pub mod json;
+#[cfg(feature = "verify")]
+pub mod laws;
 pub mod log;
 mod machine;
 pub mod message;
@@ -92,6 +94,8 @@ pub mod text;
 pub mod time;
 pub mod tool;
 pub mod usage;
+#[cfg(feature = "verify")]
+pub mod verify;
 
 pub use input::Input;
 pub use output::{Next, Outbox, Output, Reply};

@@ -2,7 +2,7 @@
 
 use super::NoWaiting;
 use super::model::scripted_panic;
-use crate::core::tool::{ToolFault, ToolInvocation, ToolOutput, ToolSpec};
+use crate::core::tool::{ToolEnd, ToolFault, ToolInvocation, ToolItem, ToolOutput, ToolSpec};
 use crate::host::{Tool, ToolContext};
 use crate::sync::{Mutex, lock};
 use crate::timer::{Timer, sleep};
@@ -119,6 +119,31 @@ impl<T> ScriptedTool<T> {
     #[must_use]
     pub fn hang(self) -> Self {
         self.act(Act::Hang)
+    }
+
+    /// Its declaration, and what comes of a call: each item after a wait that counts from the one before.
+    pub(super) fn schedule(&self) -> (ToolSpec, Vec<(Duration, ToolItem)>) {
+        let done = |end| ToolItem::Done(end);
+        let (mut items, mut wait) = (Vec::new(), Duration::ZERO);
+        for act in &self.acts {
+            let (item, last) = match act {
+                Act::Wait(span) => {
+                    wait += *span;
+                    continue;
+                }
+                Act::Hang => return (self.spec.clone(), items),
+                Act::Progress(text) => (ToolItem::Progress(text.as_str().into()), false),
+                Act::Output(output) => (done(ToolEnd::Output(output.clone())), true),
+                Act::Fault(fault) => (done(ToolEnd::Failed(Box::new(fault.clone()))), true),
+                Act::Panic => (done(ToolEnd::Panicked), true),
+            };
+            items.push((std::mem::take(&mut wait), item));
+            if last {
+                return (self.spec.clone(), items);
+            }
+        }
+        items.push((wait, done(ToolEnd::Output(ToolOutput::text("")))));
+        (self.spec.clone(), items)
     }
 
     /// How many calls were entered.
