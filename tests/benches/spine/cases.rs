@@ -106,11 +106,23 @@ fn on_history(name: &'static str, messages: usize) -> Case {
 }
 
 /// Ten steps of twenty calls, then an answer.
+fn script() -> ScriptedModel {
+    let step = || (0..20).fold(Attempt::new(), |attempt, _| attempt.call("tool", "{\"a\":1}"));
+    ScriptedModel::new((0..10).map(|_| step().finish(Finish::ToolCalls)).chain([Attempt::answer("done")]))
+}
+
+/// What the script itself costs, to be taken off the two cases after it.
+fn script_alone() -> Case {
+    let run = || {
+        std::hint::black_box(script());
+        200
+    };
+    Case { name: "the script of the next two cases, alone", per: "call", run: Box::new(run) }
+}
+
 fn tools(name: &'static str, access: Access) -> Case {
     let run = move || {
-        let step = || (0..20).fold(Attempt::new(), |attempt, _| attempt.call("tool", "{\"a\":1}"));
-        let attempts = (0..10).map(|_| step().finish(Finish::ToolCalls)).chain([Attempt::answer("done")]);
-        let model = ScriptedModel::new(attempts);
+        let model = script();
         let access = access.clone();
         let tool = ScriptedTool::new("tool").declared(|spec| spec.access(access)).output("ok");
         read_each(&engine(&model, vec![tool]).session().unwrap());
@@ -128,6 +140,7 @@ pub(crate) fn cases() -> Vec<Case> {
         short_runs("10,000 runs of 10 deltas, one session", 10_000, false),
         on_history("10 deltas on 10,000 messages", 10_000),
         on_history("10 deltas on 1,000,000 messages", 1_000_000),
+        script_alone(),
         tools("10 steps of 20 calls, exclusive", Access::Exclusive),
         tools("10 steps of 20 calls, shared, 4 at once", Access::Shared),
     ]
