@@ -39,7 +39,7 @@ enum Act {
 
 #[derive(Debug, Default)]
 struct Account {
-    seen: Vec<Arc<ToolInvocation>>,
+    seen: Vec<ToolInvocation>,
     finished: usize,
     dropped: usize,
 }
@@ -162,7 +162,7 @@ impl<T> ScriptedTool<T> {
     }
 
     /// The calls, in the order in which they were entered.
-    pub fn seen(&self) -> Vec<Arc<ToolInvocation>> {
+    pub fn seen(&self) -> Vec<ToolInvocation> {
         lock(&self.account).seen.clone()
     }
 }
@@ -191,7 +191,7 @@ impl<T: Timer + Clone + Send + Sync + 'static> Tool for ScriptedTool<T> {
         self.spec.clone()
     }
 
-    async fn call(&self, invocation: Arc<ToolInvocation>, cx: ToolContext) -> Result<ToolOutput, ToolFault> {
+    async fn call(&self, invocation: ToolInvocation, cx: ToolContext) -> Result<ToolOutput, ToolFault> {
         lock(&self.account).seen.push(invocation);
         let mut booking = Booking(Arc::clone(&self.account), false);
         for act in &self.acts {

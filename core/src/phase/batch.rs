@@ -142,7 +142,7 @@ impl Batch {
                 State::Done(_) => continue,
                 State::Queued if !barred(&spec, open_before, &earlier) => {
                     let invocation = ToolInvocation { call: Arc::clone(&slot.call), spec: Arc::clone(&spec) };
-                    let op = m.begin_op(OpKind::Tool(at), Work::Tool(Arc::new(invocation)), out);
+                    let op = m.begin_op(OpKind::Tool(at), Work::Tool(invocation), out);
                     slot.state = State::Begun(op);
                     self.active += 1;
                 }
