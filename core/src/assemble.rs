@@ -174,7 +174,7 @@ impl Assembler {
 
     /// Adds opaque material.
     pub fn context(&mut self, context: Arc<ProviderContext>) -> Result<(), Violation> {
-        self.spend(encoded_len(&context.payload))?;
+        self.spend(encoded_len(&*context.payload))?;
         self.slot(Slot::Context(context))
     }
 
@@ -316,6 +316,11 @@ impl Assembler {
             Part::Image(_) | Part::ToolResult(_) | Part::Context(_) => false,
         });
         response
+    }
+
+    /// The calls so far, for display; none if the response is malformed.
+    pub(crate) fn drafts(self) -> Vec<AssembledCall> {
+        self.build(false).map(|response| response.calls).unwrap_or_default()
     }
 
     /// Parts and calls; `ended`: whether a call without arguments may be taken as whole.

@@ -3,6 +3,8 @@
 use crate::assemble::ResponseBounds;
 use crate::message::MessageBounds;
 use crate::text::Text;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 /// Encoded bytes that one closing event takes at most (L1), its envelope included.
@@ -13,6 +15,8 @@ pub const CLOSING_TEXT: u64 = 512;
 pub const OUTCOME_EXTRA: u64 = 4 * 1024;
 /// Events that close a run beside its calls, with the ones of the attempt and the step.
 pub const CLOSING_EVENTS: usize = 8;
+/// Encoded bytes that one part of a tool result takes beside its text.
+const RESULT_PART: u64 = 192;
 /// Encoded bytes of an envelope around its payload, with the longest run id and numbers, each character escaped.
 pub(crate) const ENVELOPE: u64 = 512;
 
@@ -120,6 +124,10 @@ pub struct Limits {
     pub steps: u32,
     /// Late completions that the outcome keeps (C6).
     pub late: usize,
+    /// Facts of one attempt that are recorded (M5); further ones are left out.
+    pub facts: u32,
+    /// Encoded bytes of one fact; a larger one is left out.
+    pub fact_bytes: u64,
 }
 
 impl Default for Limits {
@@ -144,6 +152,8 @@ impl Default for Limits {
             parallel_tools: 4,
             steps: 50,
             late: 8,
+            facts: 32,
+            fact_bytes: 4 << 10,
         }
     }
 }
@@ -184,6 +194,7 @@ pub struct Config {
     pub(crate) deadlines: Deadlines,
     pub(crate) retry: RetryPolicy,
     pub(crate) limits_pointer: Option<Text>,
+    pub(crate) fact_namespaces: Arc<[Text]>,
 }
 
 impl Config {
@@ -234,6 +245,13 @@ impl Config {
     #[must_use]
     pub fn limits_pointer(mut self, pointer: &str) -> Self {
         self.limits_pointer = Some(Text::new(crate::json::encoded_prefix(pointer, 256)));
+        self
+    }
+
+    /// Lets facts of these namespaces into events (M5): the part of a fact's name before its first dot. None by default.
+    #[must_use]
+    pub fn fact_namespaces<'a>(mut self, namespaces: impl IntoIterator<Item = &'a str>) -> Self {
+        self.fact_namespaces = namespaces.into_iter().map(Text::new).collect::<Vec<_>>().into();
         self
     }
 
@@ -338,11 +356,13 @@ impl Config {
         }
         // A payload's members beside its one long text.
         let members = CLOSING_EVENT;
+        let parts = limits.tool_output_bytes.saturating_add(limits.parts as u64 * RESULT_PART);
         let inner = limits
             .argument_bytes
             .max(limits.delta_bytes)
-            .max(limits.tool_output_bytes)
+            .max(parts)
             .max(limits.progress_bytes)
+            .max(limits.fact_bytes)
             .max(limits.error_bytes);
         let floors: [(&'static str, u64, u64); 8] = [
             ("parts", limits.calls as u64 + 2, limits.parts as u64),

@@ -91,7 +91,7 @@ impl MessageId {
         id.push_str(crate::json::encoded_prefix(run.as_str(), MAX_ID - 12));
         id.push('.');
         let mut digits = [0_u8; 10];
-        id.push_str(crate::json::digits(u64::from(n), &mut digits));
+        id.extend(crate::json::digits(u64::from(n), &mut digits).iter().copied().map(char::from));
         Self(Text::from(id))
     }
 }

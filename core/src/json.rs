@@ -53,15 +53,24 @@ fn escape_of(byte: u8) -> u8 {
     ESCAPES.get(usize::from(byte)).copied().unwrap_or(0)
 }
 
-/// Writes `text` as a JSON string with the escapes that RFC 8785 prescribes.
-pub fn string<O: Out>(out: &mut O, text: &str) {
+/// Writes `text`, which is UTF-8, as a JSON string with the escapes that RFC 8785 prescribes.
+pub fn string<O: Out>(out: &mut O, text: impl AsRef<[u8]>) {
     out.push(b"\"");
-    escaped(out, text.as_bytes());
+    escaped(out, text.as_ref());
     out.push(b"\"");
 }
 
 /// Writes the inside of a JSON string.
+#[inline]
 pub fn escaped<O: Out>(out: &mut O, bytes: &[u8]) {
+    // Most texts hold nothing to escape; the check compiles to a plain loop.
+    if bytes.iter().all(|byte| escape_of(*byte) == 0) {
+        return out.push(bytes);
+    }
+    escape(out, bytes);
+}
+
+fn escape<O: Out>(out: &mut O, bytes: &[u8]) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let mut rest = bytes;
     while let Some(at) = rest.iter().position(|byte| escape_of(*byte) != 0) {
@@ -81,9 +90,10 @@ pub fn escaped<O: Out>(out: &mut O, bytes: &[u8]) {
 }
 
 /// Bytes that `text` takes as a JSON string, without the quotes: the measure of every text bound.
-pub fn encoded_len(text: &str) -> u64 {
-    text.bytes()
-        .map(|byte| match escape_of(byte) {
+pub fn encoded_len(text: impl AsRef<[u8]>) -> u64 {
+    text.as_ref()
+        .iter()
+        .map(|byte| match escape_of(*byte) {
             0 => 1,
             1 => 6,
             _ => 2,
@@ -108,7 +118,7 @@ pub fn encoded_prefix(text: &str, max: u64) -> &str {
 }
 
 /// Writes the decimal digits of `n` into `buffer` and returns them.
-pub(crate) fn digits<const N: usize>(mut n: u64, buffer: &mut [u8; N]) -> &str {
+pub(crate) fn digits<const N: usize>(mut n: u64, buffer: &mut [u8; N]) -> &[u8] {
     let mut at = N;
     while at > 0 {
         at -= 1;
@@ -120,13 +130,13 @@ pub(crate) fn digits<const N: usize>(mut n: u64, buffer: &mut [u8; N]) -> &str {
             break;
         }
     }
-    core::str::from_utf8(buffer.get(at..).unwrap_or_default()).unwrap_or_default()
+    buffer.get(at..).unwrap_or_default()
 }
 
 /// Writes a non-negative integer.
 pub fn integer<O: Out>(out: &mut O, n: u64) {
     let mut buffer = [0; 20];
-    out.push(digits(n, &mut buffer).as_bytes());
+    out.push(digits(n, &mut buffer));
 }
 
 /// Writes one JSON object; members must come in canonical order where the result must be canonical.
@@ -154,7 +164,7 @@ impl<'a, O: Out> Object<'a, O> {
     }
 
     /// A text member.
-    pub fn str(&mut self, name: &str, value: &str) -> &mut Self {
+    pub fn str(&mut self, name: &str, value: impl AsRef<[u8]>) -> &mut Self {
         string(self.key(name), value);
         self
     }

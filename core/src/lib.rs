@@ -84,6 +84,7 @@ mod phase;
 #[cfg(feature = "verify")]
 mod planted;
 pub mod problem;
+pub mod provider;
 mod retry;
 mod run;
 pub mod text;

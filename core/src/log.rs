@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::event::{Envelope, Event, Position};
 use crate::id::{OpId, RunId, Seq};
-use crate::json::Len;
+use crate::json::{Len, encoded_len};
 use crate::message::ToolCall;
 use crate::time::Time;
 use alloc::collections::VecDeque;
@@ -14,6 +14,8 @@ use alloc::vec::Vec;
 #[derive(Clone, Debug)]
 pub struct EventLog {
     run: RunId,
+    /// Encoded bytes of the run id.
+    run_len: u64,
     events: VecDeque<Envelope>,
     next: u64,
     end: u64,
@@ -26,6 +28,7 @@ pub struct EventLog {
 impl EventLog {
     pub(crate) fn new(run: RunId, config: &Config) -> Self {
         Self {
+            run_len: encoded_len(run.as_str()),
             run,
             events: VecDeque::new(),
             next: 1,
@@ -40,8 +43,8 @@ impl EventLog {
     pub(crate) fn append(&mut self, at: Time, event: Event) {
         self.ledger.note(&event);
         let mut envelope = Envelope { seq: Seq(self.next), at, end: 0, event };
-        let mut len = Len::default();
-        envelope.write(&self.run, &mut len);
+        let mut len = Len(self.run_len);
+        envelope.write_with("", &mut len);
         self.end += len.0;
         envelope.end = self.end;
         self.next += 1;

@@ -55,7 +55,7 @@ impl Part {
             Self::Image(image) => image.data.len() as u64,
             Self::ToolCall(call) => encoded_len(&call.name) + encoded_len(&call.arguments),
             Self::ToolResult(result) => result.content.iter().map(Self::encoded_len).sum(),
-            Self::Context(context) => encoded_len(&context.payload),
+            Self::Context(context) => encoded_len(&*context.payload),
         }
     }
 

@@ -93,6 +93,11 @@ impl AsRef<str> for Text {
         self.as_str()
     }
 }
+impl AsRef<[u8]> for Text {
+    fn as_ref(&self) -> &[u8] {
+        self.as_bytes()
+    }
+}
 impl Borrow<str> for Text {
     fn borrow(&self) -> &str {
         self.as_str()

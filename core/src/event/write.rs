@@ -15,6 +15,11 @@ use core::time::Duration;
 impl Envelope {
     /// Writes the event as one canonical JSON object: `at`, `kind`, `payload`, `run_id`, `seq`.
     pub fn write<O: Out>(&self, run: &RunId, out: &mut O) {
+        self.write_with(run.as_str(), out);
+    }
+
+    /// As [`Envelope::write`], with any text in the place of the run id: counting needs it once for all events.
+    pub(crate) fn write_with<O: Out>(&self, run: &str, out: &mut O) {
         out.push(b"{\"at\":");
         integer(out, self.at.as_micros());
         out.push(b",\"kind\":\"");
@@ -22,7 +27,7 @@ impl Envelope {
         out.push(b"\",\"payload\":");
         self.event.write_payload(out);
         out.push(b",\"run_id\":");
-        string(out, run.as_str());
+        string(out, run);
         out.push(b",\"seq\":");
         integer(out, self.seq.0);
         out.push(b"}");

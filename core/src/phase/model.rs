@@ -8,7 +8,7 @@ use crate::event::{
     Diagnostic, Event, HostedTool, Metrics, ModelCompleted, ModelFailed, ModelStarted, Position, ResetReason,
     StreamReset, ToolCallDelta, UsageUpdated,
 };
-use crate::id::{CallRef, OpId};
+use crate::id::{CallRef, OpId, check_id};
 use crate::json::{encoded_len, encoded_prefix};
 use crate::machine::{Machine, OpKind};
 use crate::model::{Activity, CallDelta, Completion, Finish, ModelItem, ModelRequest, Problem, ProblemKind};
@@ -50,6 +50,7 @@ struct Attempt {
     clock: Clock,
     clock_reason: WakeReason,
     physical: u32,
+    facts: u32,
     usage: Usage,
     reported: bool,
     generation_tokens: Option<GenerationTokens>,
@@ -90,6 +91,7 @@ impl Attempt {
             clock: Clock::Off,
             clock_reason: WakeReason::FirstItem,
             physical: 1,
+            facts: 0,
             usage: Usage::default(),
             reported: false,
             generation_tokens: None,
@@ -298,12 +300,22 @@ impl ModelCall {
                 name: clean(&name, 256),
                 detail: clean(&detail, MAX_DETAIL),
             })),
-            Activity::Diagnostic { name, value } => {
-                let fact = Diagnostic { name: clean(&name, 256), value: clean(&value, MAX_DETAIL) };
-                return m.emit(Event::Diagnostic(Arc::new(fact)));
-            }
+            Activity::Diagnostic { name, value } => return self.on_fact(m, &name, &value),
         };
         self.show(m, event);
+    }
+
+    /// Records a fact if its namespace is allowed and it is within bounds (M5); half a fact would be a wrong one.
+    fn on_fact(&mut self, m: &mut Machine, name: &Text, value: &Text) {
+        let namespace = name.split_once('.').map_or("", |(namespace, _)| namespace);
+        let allowed = m.config.fact_namespaces.iter().any(|allowed| *allowed == namespace);
+        let small = encoded_len(value) <= m.config.limits.fact_bytes && check_id(name).is_ok();
+        if !allowed || !small || self.attempt.facts >= m.config.limits.facts {
+            return;
+        }
+        self.attempt.facts += 1;
+        let fact = Diagnostic { name: name.clone(), value: clean(value, m.config.limits.fact_bytes) };
+        m.emit(Event::Diagnostic(Arc::new(fact)));
     }
 
     fn on_done(&mut self, m: &mut Machine, completion: Completion) -> Flow {
