@@ -2,9 +2,18 @@
 
 use crate::endpoint::{BaseUrl, Provider};
 use crate::folder::Folder;
+use crate::screen::{complain, is_gone};
+use std::error::Error;
 use std::ffi::OsString;
 use std::fmt;
+use std::io::{self, Write};
+use std::process::ExitCode;
 use std::time::Duration;
+
+/// What is asked where `--prompt` does not say.
+pub const DEFAULT_PROMPT: &str = "What is 17 + 25, and what is 58 + 94?";
+/// What a model is told about its task.
+pub const SYSTEM_PROMPT: &str = "You are a careful assistant. Use your tools where they help, several at once where they do not depend on each other.";
 
 /// What `--help` prints after the first lines of each program.
 const OPTIONS: &str = "\
@@ -51,7 +60,7 @@ pub struct Options {
 #[derive(Debug)]
 pub enum Command {
     /// To run.
-    Run(Options),
+    Run(Box<Options>),
     /// To print help.
     Help,
 }
@@ -81,9 +90,38 @@ impl From<lexopt::Error> for UsageError {
     }
 }
 
-/// The text that `--help` prints; `about` says what the program does.
-pub fn help(program: &str, about: &str) -> String {
-    format!("{about}\n\nUsage: cargo run --example {program} -- [OPTIONS]\n\n{OPTIONS}")
+/// The whole of a program: reads the command line, runs, and tells what went wrong. `about` begins the help.
+pub fn main(
+    program: &str,
+    about: &str,
+    run: impl FnOnce(&Options) -> Result<ExitCode, Box<dyn Error>>,
+) -> ExitCode {
+    let ended = match parse(std::env::args_os().skip(1)) {
+        Ok(Command::Run(options)) => run(&options),
+        Ok(Command::Help) => print_help(program, about),
+        Err(error) => Err(error.into()),
+    };
+    let error = match ended {
+        Ok(code) => return code,
+        Err(error) => error,
+    };
+    if error.downcast_ref().is_some_and(is_gone) {
+        // Whoever read along has seen enough.
+        return ExitCode::SUCCESS;
+    }
+    complain(format_args!("{program}: {error}"));
+    if error.is::<UsageError>() {
+        complain(format_args!("Try: cargo run --example {program} -- --help"));
+        return ExitCode::from(2);
+    }
+    ExitCode::FAILURE
+}
+
+fn print_help(program: &str, about: &str) -> Result<ExitCode, Box<dyn Error>> {
+    let mut out = io::stdout().lock();
+    write!(out, "{about}\n\nUsage: cargo run --example {program} -- [OPTIONS]\n\n{OPTIONS}")?;
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Reads a command line without the program's name.
@@ -109,7 +147,7 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, UsageE
         }
     }
     let model = model.unwrap_or_else(|| provider.default_model().to_owned());
-    Ok(Command::Run(Options { prompt, provider, base_url, model, json, cancel_after, folder }))
+    Ok(Command::Run(Box::new(Options { prompt, provider, base_url, model, json, cancel_after, folder })))
 }
 
 fn text(option: &str, value: OsString) -> Result<String, UsageError> {
@@ -149,7 +187,8 @@ mod tests {
         let Ok(Command::Run(options)) = parsed(&[]) else { panic!() };
         assert_eq!((options.provider, options.json), (Provider::Anthropic, false));
         assert!(options.prompt.is_none() && options.base_url.is_none() && options.folder.is_none());
-        let Ok(Command::Run(options)) = parsed(&["--provider=openai", "--cancel-after", "300", "--json"]) else {
+        let Ok(Command::Run(options)) = parsed(&["--provider=openai", "--cancel-after", "300", "--json"])
+        else {
             panic!()
         };
         assert_eq!(options.model, Provider::OpenAi.default_model());

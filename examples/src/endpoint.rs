@@ -1,7 +1,13 @@
 //! Which provider's format is spoken, and with which server.
 
-use crate::cli::UsageError;
+use crate::cli::{Options, UsageError};
+use crate::server::Server;
 use http::Uri;
+use runloom_core::provider::Secret;
+use runloom_core::provider::anthropic::Anthropic;
+use runloom_core::provider::dialect::Dialect;
+use runloom_core::provider::openai_chat::OpenAiChat;
+use std::error::Error;
 use std::fmt;
 use std::net::IpAddr;
 
@@ -39,25 +45,68 @@ impl Provider {
             Self::OpenAi => "gpt-4.1-mini",
         }
     }
+}
 
-    /// What stands between a host and the codec's path: official clients of OpenAI take it as a part of the base URL.
-    pub const fn prefix(self) -> &'static str {
-        match self {
-            Self::Anthropic => "",
-            Self::OpenAi => "/v1",
+/// Where requests go.
+#[derive(Debug)]
+pub struct Target {
+    /// The beginning of the server's URLs.
+    pub base_url: BaseUrl,
+    /// The key, if there is one.
+    pub key: Option<Secret>,
+    provider: Provider,
+    /// The embedded server, if it is the one; it runs as long as this value lives.
+    _server: Option<Server>,
+}
+
+/// The codec that fits the server.
+#[derive(Debug)]
+pub enum Codecs {
+    /// Anthropic Messages.
+    Anthropic(Anthropic),
+    /// OpenAI Chat Completions.
+    OpenAi(OpenAiChat),
+}
+
+impl Target {
+    /// The server that the options name; else starts the embedded one, which gets no key.
+    ///
+    /// # Errors
+    ///
+    /// A [`UsageError`] if the server needs a key that the environment lacks; the system's if the embedded server cannot
+    /// be started.
+    pub fn of(options: &Options) -> Result<Self, Box<dyn Error>> {
+        let provider = options.provider;
+        if let Some(base_url) = options.base_url.clone() {
+            let key = key_from_environment(provider, &base_url)?;
+            return Ok(Self { base_url, key, provider, _server: None });
+        }
+        let server = Server::start()?;
+        // Official clients of OpenAI take the version as a part of the base URL, those of Anthropic do not.
+        let prefix = match provider {
+            Provider::Anthropic => "",
+            Provider::OpenAi => "/v1",
+        };
+        let base_url = BaseUrl::parse(&(server.root_url() + prefix))?;
+        Ok(Self { base_url, key: None, provider, _server: Some(server) })
+    }
+
+    /// The codec that fits the server.
+    pub fn codec(&self) -> Codecs {
+        match (self.provider, self.base_url.host()) {
+            (Provider::Anthropic, _) => Codecs::Anthropic(Anthropic::new()),
+            (Provider::OpenAi, "api.openai.com") => Codecs::OpenAi(OpenAiChat::new(Dialect::openai())),
+            // Every other server knows what nearly all of them know.
+            (Provider::OpenAi, _) => Codecs::OpenAi(OpenAiChat::new(Dialect::compatible())),
         }
     }
 }
 
-/// The key of a provider, from the environment: needed unless the server is local.
-///
-/// # Errors
-///
-/// If a remote server needs a key that the environment lacks.
-pub fn key_from_environment(provider: Provider, base_url: &BaseUrl) -> Result<Option<String>, UsageError> {
+/// The key from the environment: needed unless the server is local.
+fn key_from_environment(provider: Provider, base_url: &BaseUrl) -> Result<Option<Secret>, UsageError> {
     let variable = provider.key_variable();
     match std::env::var(variable).ok().filter(|key| !key.trim().is_empty()) {
-        Some(key) => Ok(Some(key)),
+        Some(key) => Ok(Some(Secret::new(&key))),
         None if base_url.is_local() => Ok(None),
         None => Err(UsageError::new(format_args!("{base_url} needs a key: set {variable}"))),
     }
@@ -146,7 +195,8 @@ mod tests {
         ] {
             assert_eq!(BaseUrl::parse(text).unwrap().as_str(), kept);
         }
-        for text in ["", "localhost:8080", "ftp://h", "http://", "/v1", "http://h/?key=x", "http://h/#x", "h"] {
+        for text in ["", "localhost:8080", "ftp://h", "http://", "/v1", "http://h/?key=x", "http://h/#x", "h"]
+        {
             assert!(BaseUrl::parse(text).is_err(), "{text}");
         }
     }

@@ -1,6 +1,7 @@
 //! The tools that the programs offer: what they declare and what they do.
 
 use crate::folder::Folder;
+use runloom_core::message::ToolCall;
 use runloom_core::tool::{Access, ToolOutput, ToolSpec, ToolSpecError};
 use serde_json::{Number, Value};
 use std::time::Duration;
@@ -32,6 +33,46 @@ pub fn folder_specs() -> Result<[ToolSpec; 2], ToolSpecError> {
         ToolSpec::new("list_dir", list, PATH_SCHEMA)?.access(Access::resources([("folder", false)])),
         ToolSpec::new("read_file", read, PATH_SCHEMA)?.access(Access::resources([("folder", false)])),
     ])
+}
+
+/// The tools of a program without async: each call is over when it returns.
+#[derive(Debug)]
+pub struct Toolbox {
+    folder: Option<Folder>,
+}
+
+impl Toolbox {
+    /// `add`, and with a folder `list_dir` and `read_file`.
+    pub const fn new(folder: Option<Folder>) -> Self {
+        Self { folder }
+    }
+
+    /// What the tools declare.
+    ///
+    /// # Errors
+    ///
+    /// None as long as names and schemas are valid.
+    pub fn specs(&self) -> Result<Vec<ToolSpec>, ToolSpecError> {
+        let mut specs = vec![add_spec()?];
+        if self.folder.is_some() {
+            specs.extend(folder_specs()?);
+        }
+        Ok(specs)
+    }
+
+    /// Runs a call.
+    pub fn call(&self, call: &ToolCall) -> ToolOutput {
+        let arguments = match serde_json::from_str(call.arguments_json()) {
+            Ok(arguments) => arguments,
+            Err(error) => return ToolOutput::error(format!("the arguments cannot be read: {error}")),
+        };
+        match (&*call.name, &self.folder) {
+            ("add", _) => add(&arguments),
+            ("list_dir", Some(folder)) => list_dir(folder, &arguments),
+            ("read_file", Some(folder)) => read_file(folder, &arguments),
+            _ => ToolOutput::error("there is no such tool"),
+        }
+    }
 }
 
 /// Runs `add`. Whole numbers are added exactly.
@@ -86,7 +127,9 @@ mod tests {
         ] {
             assert_eq!(add(&json!({"a": a, "b": b})), ToolOutput::text(sum));
         }
-        for wrong in [json!({"a": 1}), json!({"a": "1", "b": 2}), json!(null), json!({"a": 1e308, "b": 1e308})] {
+        for wrong in
+            [json!({"a": 1}), json!({"a": "1", "b": 2}), json!(null), json!({"a": 1e308, "b": 1e308})]
+        {
             assert!(add(&wrong).is_error, "{wrong}");
         }
         assert!(add(&json!({"a": u64::MAX, "b": u64::MAX})).is_error);

@@ -89,7 +89,10 @@ mod tests {
         let calls = json!({"role": "assistant", "content": null, "tool_calls": []});
         let system = message("developer", "s");
         assert_eq!(
-            read(Provider::OpenAi, json!([system, message("user", "a"), calls, message("tool", "1"), message("tool", "2")])),
+            read(
+                Provider::OpenAi,
+                json!([system, message("user", "a"), calls, message("tool", "1"), message("tool", "2")])
+            ),
             (vec!["a".into()], vec!["1".into(), "2".into()])
         );
         assert_eq!(

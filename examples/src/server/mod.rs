@@ -50,7 +50,8 @@ impl Server {
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared::default());
         let theirs = Arc::clone(&shared);
-        let thread = std::thread::Builder::new().name("server".into()).spawn(move || accept(&listener, &theirs))?;
+        let thread =
+            std::thread::Builder::new().name("server".into()).spawn(move || accept(&listener, &theirs))?;
         Ok(Self { address, shared, thread: Some(thread) })
     }
 

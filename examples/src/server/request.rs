@@ -95,7 +95,10 @@ mod tests {
     fn requests_end_where_they_say() {
         let request = Request { method: "POST".into(), path: "/v1".into(), body: b"{}".to_vec() };
         assert_eq!(read("POST /v1 HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}more"), Ok(Ok(request)));
-        assert_eq!(read("POST /v1 HTTP/1.1\r\ncontent-length: 3\r\n\r\n{}"), Err(io::ErrorKind::UnexpectedEof));
+        assert_eq!(
+            read("POST /v1 HTTP/1.1\r\ncontent-length: 3\r\n\r\n{}"),
+            Err(io::ErrorKind::UnexpectedEof)
+        );
         assert_eq!(read(""), Err(io::ErrorKind::UnexpectedEof));
     }
 

@@ -162,7 +162,9 @@ mod tests {
         let said = |text: &str| json!({"role": "user", "content": text});
         let body = json!({"stream": true, "messages": [said("one\n"), {"role": "assistant", "content": "x"}, said("two")]});
         let Body::Events(events) = script.reply(&request("/v1/messages", &body)).body else { panic!() };
-        assert!(events.contains(r#""text":" 2 of our""#) && events.contains(r"one\n") && events.contains("two"));
+        assert!(
+            events.contains(r#""text":" 2 of our""#) && events.contains(r"one\n") && events.contains("two")
+        );
     }
 
     #[test]
