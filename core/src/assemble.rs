@@ -3,9 +3,9 @@
 use crate::id::{CallRef, check_id};
 use crate::json::encoded_len;
 use crate::message::{Part, ProviderContext, ToolCall};
-use crate::model::{CallDelta, Completion, FinalCall, Finish};
+use crate::model::{CallDelta, Completion, FinalCall, Finish, Problem, ProblemKind};
 use crate::text::Text;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -79,6 +79,12 @@ pub enum Violation {
     /// An item came after the end of its stream.
     #[error("an item came after the end of the stream")]
     PostTerminal,
+}
+
+impl From<Violation> for Problem {
+    fn from(violation: Violation) -> Self {
+        Self::new(ProblemKind::InvalidResponse, &violation.to_string())
+    }
 }
 
 #[derive(Clone, Debug)]

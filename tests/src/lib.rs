@@ -6,3 +6,5 @@ pub mod corpora;
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
+
+pub mod providers;

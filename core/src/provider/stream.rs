@@ -14,6 +14,24 @@ use core::ops::ControlFlow;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unreadable(pub(crate) &'static str);
 
+/// What a decoder keeps of a response to send it back, at most, in bytes: several times what the engine accepts.
+const MAX_KEPT: usize = 8 << 20;
+
+/// Counts what a decoder keeps, so that a stream without end cannot fill the memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Kept(usize);
+
+impl Kept {
+    /// Counts `bytes` more.
+    pub(crate) fn add(&mut self, bytes: usize) -> Result<(), Unreadable> {
+        self.0 = self.0.saturating_add(bytes);
+        if self.0 > MAX_KEPT {
+            return Err(Unreadable("the response holds more opaque material than can be kept"));
+        }
+        Ok(())
+    }
+}
+
 /// The events of one provider's stream.
 pub trait Events {
     /// Appends what an event means. A terminal item, if any, comes last; no event follows it.
@@ -145,6 +163,7 @@ impl Reasoning {
 }
 
 #[cfg(test)]
+#[allow(clippy::wildcard_enum_match_arm)]
 mod tests {
     use super::*;
     use alloc::string::String;
@@ -200,6 +219,13 @@ mod tests {
         assert_eq!(items(&[b"data: a\n\ndata: ?\n\n"]), (["a".into(), "failed odd".into()].into(), Some(15)));
         let (names, at) = items(&[b"data: a\n\ndata: \xff\n\ndata: b\n\n"]);
         assert_eq!((names.len(), at), (2, Some(15)));
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let mut kept = Kept::default();
+        assert_eq!(kept.add(MAX_KEPT), Ok(()));
+        assert!(kept.add(1).is_err() && kept.add(usize::MAX).is_err());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::assemble::{AssembledCall, Assembler, ResponseBounds, Violation, parses};
 use crate::json::Object;
 use crate::message::ToolCall;
-use crate::model::{ModelItem, Problem, ProblemKind};
+use crate::model::{Completion, Finish, ModelItem, Problem, ProblemKind};
 use crate::provider::Decode;
 use crate::text::Text;
 use crate::usage::Usage;
@@ -76,12 +76,24 @@ impl Summary {
                     assembler.call_end(*index);
                     Ok(())
                 }
-                other => {
-                    self.other(other, &mut end);
+                ModelItem::Refusal(_)
+                | ModelItem::Reasoning(_)
+                | ModelItem::ReasoningSummary(_)
+                | ModelItem::Usage(_)
+                | ModelItem::GenerationTokens(_)
+                | ModelItem::Activity(_)
+                | ModelItem::Alive
+                | ModelItem::Done(_)
+                | ModelItem::Failed(_) => {
+                    self.other(item, &mut end);
                     Ok(())
                 }
             };
             broken = broken.or(taken.err());
+        }
+        if end.as_ref().is_some_and(|end| end.finish == Some(Finish::Error)) {
+            let message = "the provider ended the response with an error";
+            self.error.get_or_insert(Problem::new(ProblemKind::Server, message));
         }
         let whole = match (&end, broken) {
             (_, Some(violation)) => Err(violation),
@@ -103,7 +115,7 @@ impl Summary {
         }
     }
 
-    fn other(&mut self, item: &ModelItem, end: &mut Option<crate::model::Completion>) {
+    fn other(&mut self, item: &ModelItem, end: &mut Option<Completion>) {
         match item {
             ModelItem::Reasoning(text) | ModelItem::ReasoningSummary(text) => self.reasoning.push_str(text),
             ModelItem::Refusal(text) => self.refusal.push_str(text),

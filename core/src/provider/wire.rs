@@ -83,7 +83,7 @@ impl<'a> Body<'a> {
     pub(crate) fn texts(&mut self, name: &str, values: &[Text]) {
         let mut values = values.iter().filter(|text| !text.is_empty()).peekable();
         if values.peek().is_some() {
-            self.member(name, |out| array(out, values, |out, text| crate::json::string(out, text)));
+            self.member(name, |out| array(out, values, crate::json::string));
         }
     }
 

@@ -1,6 +1,7 @@
 //! Anthropic Messages.
 
 mod blocks;
+mod event;
 mod request;
 mod stream;
 

@@ -8,6 +8,7 @@ use crate::model::{ModelParameters, ModelRequest, Problem, ToolChoice};
 use crate::provider::wire::{Body, IdRule, WireIds, array, base64, invalid};
 use crate::text::Text;
 use crate::tool::ToolSpec;
+use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -183,12 +184,15 @@ impl Writer<'_> {
             Part::Image(_) => true,
             Part::ToolCall(_) | Part::ToolResult(_) | Part::Context(_) => false,
         });
-        object.array("content", content, |out, part| match part {
-            Part::Text(text) => write_text(out, text),
-            Part::Image(image) => write_image(out, image),
-            Part::ToolCall(_) | Part::ToolResult(_) | Part::Context(_) => {}
-        });
-        if result.status.is_error() {
+        let mut content = content.peekable();
+        let is_error = result.status.is_error();
+        if content.peek().is_some() {
+            object.array("content", content, write_content);
+        } else if is_error {
+            // An error without content is refused.
+            object.str("content", format!("error: {}", result.status.as_str()));
+        }
+        if is_error {
             object.bool("is_error", true);
         }
         object.end();
@@ -200,6 +204,15 @@ impl Writer<'_> {
         if own && parses(&context.payload) {
             self.block(Side::Assistant).extend_from_slice(context.payload.as_bytes());
         }
+    }
+}
+
+/// A text or an image of a result.
+fn write_content(out: &mut Vec<u8>, part: &Part) {
+    match part {
+        Part::Text(text) => write_text(out, text),
+        Part::Image(image) => write_image(out, image),
+        Part::ToolCall(_) | Part::ToolResult(_) | Part::Context(_) => {}
     }
 }
 

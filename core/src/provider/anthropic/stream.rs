@@ -2,21 +2,23 @@
 
 use super::CONTEXT_PREFIX;
 use super::blocks::{Block, Kind};
+use super::event::{Counts, WireDelta, WireEvent, WireMessage, WireUsage};
 use crate::message::ProviderContext;
 use crate::model::{Activity, CallDelta, Completion, Finish, ModelItem, ProblemKind};
 use crate::provider::error::stream_error;
-use crate::provider::read::{Members, Num, Str};
+use crate::provider::read::Members;
 use crate::provider::sse::SseEvent;
-use crate::provider::stream::{Events, Reasoning, Unreadable, failed, object};
+use crate::provider::stream::{Events, Kept, Reasoning, Unreadable, failed, object};
 use crate::text::Text;
 use crate::usage::Usage;
 use alloc::boxed::Box;
 use alloc::format;
-use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use serde::Deserialize;
 use serde_json::value::RawValue;
+
+/// Most blocks that are open at once. The API opens one after the other; the bound keeps the search short.
+const MAX_OPEN: usize = 256;
 
 /// Events of an Anthropic Messages stream.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,107 +27,13 @@ pub struct AnthropicEvents {
     /// The message's id, once it has begun.
     message: Option<Text>,
     blocks: Vec<Block>,
+    kept: Kept,
     counts: Counts,
     reported: Usage,
     reasoning: Reasoning,
     stop: Option<Text>,
     /// A call without arguments whose end waits for a sign that the output limit did not cut it.
     held_end: Option<u32>,
-}
-
-/// Usage in the provider's terms; later reports override field by field.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counts {
-    input: Option<u64>,
-    cache_write: Option<u64>,
-    cache_read: Option<u64>,
-    output: Option<u64>,
-    thinking: Option<u64>,
-}
-
-impl Counts {
-    fn take(&mut self, wire: &WireUsage) {
-        let newer = |old: &mut Option<u64>, new: Num| *old = new.0.or(*old);
-        newer(&mut self.input, wire.input_tokens);
-        newer(&mut self.cache_write, wire.cache_creation_input_tokens);
-        newer(&mut self.cache_read, wire.cache_read_input_tokens);
-        newer(&mut self.output, wire.output_tokens);
-        newer(&mut self.thinking, wire.output_tokens_details.thinking_tokens);
-    }
-
-    /// The provider's `input_tokens` leave the cache out; ours are all of the input.
-    fn usage(&self) -> Usage {
-        let cached = self.cache_write.unwrap_or(0).saturating_add(self.cache_read.unwrap_or(0));
-        Usage {
-            input_tokens: self.input.map(|input| input.saturating_add(cached)),
-            output_tokens: self.output,
-            cache_read_tokens: self.cache_read,
-            cache_write_tokens: self.cache_write,
-            reasoning_tokens: self.thinking,
-        }
-    }
-}
-
-#[derive(Deserialize)]
-struct WireEvent<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Str<'a>,
-    #[serde(default)]
-    index: Num,
-    #[serde(borrow, default)]
-    message: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    content_block: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    delta: Option<WireDelta<'a>>,
-    #[serde(default)]
-    usage: Option<WireUsage>,
-    #[serde(borrow, default)]
-    error: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct WireDelta<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Str<'a>,
-    #[serde(borrow, default)]
-    text: Str<'a>,
-    #[serde(borrow, default)]
-    thinking: Str<'a>,
-    #[serde(borrow, default)]
-    signature: Str<'a>,
-    #[serde(borrow, default)]
-    partial_json: Str<'a>,
-    #[serde(borrow, default)]
-    content: Str<'a>,
-    #[serde(borrow, default)]
-    stop_reason: Str<'a>,
-    #[serde(borrow, default)]
-    stop_details: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct WireUsage {
-    input_tokens: Num,
-    cache_creation_input_tokens: Num,
-    cache_read_input_tokens: Num,
-    output_tokens: Num,
-    output_tokens_details: WireDetails,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct WireDetails {
-    thinking_tokens: Num,
-}
-
-#[derive(Deserialize)]
-struct WireMessage<'a> {
-    #[serde(borrow, default)]
-    id: Str<'a>,
-    #[serde(default)]
-    usage: Option<WireUsage>,
 }
 
 /// The finish behind a `stop_reason`.
@@ -162,8 +70,7 @@ impl Events for AnthropicEvents {
             "message_start" => self.begin(wire.message.map_or("{}", RawValue::get), out),
             "content_block_start" => {
                 let index = wire.index.index().unwrap_or(0);
-                self.open(index, wire.content_block.map_or("{}", RawValue::get), out);
-                Ok(())
+                self.open(index, wire.content_block.map_or("{}", RawValue::get), out)
             }
             "content_block_delta" => match wire.delta {
                 Some(delta) => self.delta(wire.index.index().unwrap_or(0), &delta, out),
@@ -210,6 +117,7 @@ impl AnthropicEvents {
             model,
             message: None,
             blocks: Vec::new(),
+            kept: Kept::default(),
             counts: Counts::default(),
             reported: Usage::default(),
             reasoning: Reasoning::default(),
@@ -243,7 +151,11 @@ impl AnthropicEvents {
         }
     }
 
-    fn open(&mut self, index: u32, start: &str, out: &mut Vec<ModelItem>) {
+    fn open(&mut self, index: u32, start: &str, out: &mut Vec<ModelItem>) -> Result<(), Unreadable> {
+        self.kept.add(start.len())?;
+        if self.blocks.len() >= MAX_OPEN {
+            return Err(Unreadable("too many blocks are open at once"));
+        }
         self.release(out);
         let members = Members::read(start).unwrap_or_default();
         let text =
@@ -270,6 +182,7 @@ impl AnthropicEvents {
         self.reasoning.hidden |= block.name == "redacted_thinking";
         self.blocks.retain(|open| open.index != index);
         self.blocks.push(block);
+        Ok(())
     }
 
     fn think(&mut self, text: &str, out: &mut Vec<ModelItem>) {
@@ -292,13 +205,16 @@ impl AnthropicEvents {
             }
             ("thinking_delta", block) => {
                 let text = delta.thinking.get().unwrap_or_default();
+                self.kept.add(text.len())?;
                 if let Some(block) = block {
                     block.text.push_str(text);
                 }
                 self.think(text, out);
             }
             ("signature_delta", Some(block)) => {
-                block.signature.push_str(delta.signature.get().unwrap_or_default());
+                let signature = delta.signature.get().unwrap_or_default();
+                self.kept.add(signature.len())?;
+                block.signature.push_str(signature);
             }
             ("input_json_delta", None) => {
                 return Err(Unreadable("arguments come for a call that was never opened"));
@@ -310,11 +226,14 @@ impl AnthropicEvents {
                     let arguments = Text::new(json);
                     out.push(call_delta(CallDelta { index: Some(index), arguments, ..CallDelta::default() }));
                 } else {
+                    self.kept.add(json.len())?;
                     block.text.push_str(json);
                 }
             }
             (_, Some(block)) if block.kind == Kind::Opaque => {
-                block.text.push_str(delta.content.get().unwrap_or_default());
+                let content = delta.content.get().unwrap_or_default();
+                self.kept.add(content.len())?;
+                block.text.push_str(content);
             }
             _ => {}
         }
@@ -403,11 +322,13 @@ fn call_delta(delta: CallDelta) -> ModelItem {
 }
 
 #[cfg(test)]
+#[allow(clippy::wildcard_enum_match_arm)]
 mod tests {
     use super::*;
     use crate::provider::Decode;
     use crate::provider::stream::StreamDecoder;
     use crate::usage::GenerationTokens;
+    use alloc::string::String;
 
     fn items(events: &[&str]) -> Vec<ModelItem> {
         let mut decoder = StreamDecoder::new(AnthropicEvents::new("m".into()));
@@ -470,6 +391,18 @@ mod tests {
         let Some(ModelItem::Context(context)) = out.get(1) else { panic!("{out:?}") };
         assert_eq!(&*context.payload, r#"{"type":"redacted_thinking","data":"x"}"#);
         assert_eq!((context.kind.as_str(), context.model.as_str()), ("anthropic.redacted_thinking", "m"));
+    }
+
+    #[test]
+    fn open_blocks_are_bounded() {
+        let open =
+            |n: usize| -> Vec<String> { (0..n).map(|n| CALL.replace(":1,", &format!(":{n},"))).collect() };
+        let kind = |n: usize| {
+            let events = open(n);
+            let events: Vec<&str> = events.iter().map(String::as_str).chain([END]).collect();
+            matches!(items(&events).pop(), Some(ModelItem::Done(_)))
+        };
+        assert!(kind(MAX_OPEN) && !kind(MAX_OPEN + 1));
     }
 
     #[test]

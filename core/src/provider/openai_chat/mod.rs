@@ -1,5 +1,6 @@
 //! OpenAI Chat Completions and compatible servers.
 
+mod chunk;
 mod details;
 mod request;
 mod stream;

@@ -1,25 +1,20 @@
 //! Reading a Chat Completions stream.
 
+use super::chunk::{Chunk, Delta, WireUsage, call_delta};
 use super::details::{Details, shown};
 use super::{REASONING_CONTENT, REASONING_DETAILS};
 use crate::message::ProviderContext;
-use crate::model::{Activity, CallDelta, Completion, Finish, ModelItem, ModelRequest, ProblemKind};
+use crate::model::{Activity, Completion, Finish, ModelItem, ModelRequest, ProblemKind};
 use crate::provider::dialect::{Dialect, ReasoningEcho};
 use crate::provider::error::stream_error;
-use crate::provider::read::{List, Num, Str, absent, skip};
 use crate::provider::sse::SseEvent;
-use crate::provider::stream::{Events, Reasoning, Unreadable, failed, is_done_mark, object};
+use crate::provider::stream::{Events, Kept, Reasoning, Unreadable, failed, is_done_mark, object};
 use crate::text::Text;
 use crate::usage::Usage;
-use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
-use serde::Deserialize;
-use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
 
 /// Events of a Chat Completions stream.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,168 +33,7 @@ pub struct OpenAiChatEvents {
     /// Reasoning to be sent back.
     content: String,
     details: Details,
-}
-
-#[derive(Deserialize)]
-struct Chunk<'a> {
-    #[serde(borrow, default)]
-    choices: List<Choice<'a>>,
-    #[serde(default)]
-    usage: Option<WireUsage>,
-    #[serde(default)]
-    x_groq: Option<XGroq>,
-    #[serde(borrow, default)]
-    error: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct XGroq {
-    #[serde(default)]
-    usage: Option<WireUsage>,
-}
-
-#[derive(Deserialize)]
-struct Choice<'a> {
-    #[serde(default)]
-    index: Num,
-    #[serde(borrow, default)]
-    delta: Option<Delta<'a>>,
-    #[serde(borrow, default)]
-    finish_reason: Str<'a>,
-}
-
-#[derive(Deserialize)]
-struct Delta<'a> {
-    #[serde(borrow, default)]
-    content: Content<'a>,
-    #[serde(borrow, default)]
-    refusal: Str<'a>,
-    #[serde(borrow, default)]
-    reasoning_content: Str<'a>,
-    #[serde(borrow, default)]
-    reasoning: Str<'a>,
-    #[serde(borrow, default)]
-    reasoning_details: List<&'a RawValue>,
-    #[serde(borrow, default)]
-    tool_calls: List<WireCall<'a>>,
-    #[serde(borrow, default)]
-    annotations: List<Annotation<'a>>,
-}
-
-#[derive(Deserialize)]
-struct WireCall<'a> {
-    #[serde(default)]
-    index: Num,
-    #[serde(borrow, default)]
-    id: Str<'a>,
-    #[serde(borrow, default)]
-    function: Option<Function<'a>>,
-}
-
-#[derive(Default, Deserialize)]
-struct Function<'a> {
-    #[serde(borrow, default)]
-    name: Str<'a>,
-    #[serde(borrow, default)]
-    arguments: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct Annotation<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Str<'a>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct WireUsage {
-    prompt_tokens: Num,
-    completion_tokens: Num,
-    prompt_cache_hit_tokens: Num,
-    reasoning_tokens: Num,
-    prompt_tokens_details: Option<PromptDetails>,
-    completion_tokens_details: Option<CompletionDetails>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct PromptDetails {
-    cached_tokens: Num,
-    cache_write_tokens: Num,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct CompletionDetails {
-    reasoning_tokens: Num,
-}
-
-impl WireUsage {
-    fn usage(&self) -> Usage {
-        let prompt = self.prompt_tokens_details.as_ref();
-        let completion = self.completion_tokens_details.as_ref();
-        Usage {
-            input_tokens: self.prompt_tokens.0,
-            output_tokens: self.completion_tokens.0,
-            cache_read_tokens: prompt.and_then(|d| d.cached_tokens.0).or(self.prompt_cache_hit_tokens.0),
-            cache_write_tokens: prompt.and_then(|d| d.cache_write_tokens.0),
-            reasoning_tokens: completion.and_then(|d| d.reasoning_tokens.0).or(self.reasoning_tokens.0),
-        }
-    }
-}
-
-/// `content`: a text, or a list of parts of which some are thinking; anything else is absent.
-#[derive(Default)]
-struct Content<'a> {
-    text: Cow<'a, str>,
-    thinking: String,
-}
-
-#[derive(Deserialize)]
-struct ContentPart<'a> {
-    #[serde(borrow, default)]
-    text: Str<'a>,
-    #[serde(borrow, default)]
-    thinking: Thinking<'a>,
-}
-
-#[derive(Deserialize)]
-#[serde(transparent)]
-struct Thinking<'a>(#[serde(borrow)] Content<'a>);
-
-impl Default for Thinking<'_> {
-    fn default() -> Self {
-        Self(Content::default())
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Read;
-        impl<'de> Visitor<'de> for Read {
-            type Value = Content<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text or a list of parts")
-            }
-            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Content { text: Cow::Borrowed(text), thinking: String::new() })
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Content { text: Cow::Owned(String::from(text)), thinking: String::new() })
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-                let mut content = Content::default();
-                while let Some(part) = seq.next_element::<ContentPart<'de>>()? {
-                    content.text.to_mut().push_str(part.text.get().unwrap_or_default());
-                    content.thinking.push_str(&part.thinking.0.text);
-                }
-                Ok(content)
-            }
-            absent! { visit_unit(), visit_bool(b: bool), visit_u64(n: u64), visit_i64(n: i64), visit_f64(n: f64), }
-            skip!(map);
-        }
-        deserializer.deserialize_any(Read)
-    }
+    kept: Kept,
 }
 
 /// The finish behind a `finish_reason`.
@@ -239,7 +73,7 @@ impl Events for OpenAiChatEvents {
         // Further choices are not asked for; where a server sends them, the first one is the answer.
         for choice in chunk.choices.0.iter().filter(|choice| choice.index.0.unwrap_or(0) == 0) {
             if let Some(delta) = &choice.delta {
-                self.delta(delta, out);
+                self.delta(delta, out)?;
             }
             if let Some(reason) = choice.finish_reason.get() {
                 self.finish = Some(Text::new(reason));
@@ -281,6 +115,7 @@ impl OpenAiChatEvents {
             finish: None,
             content: String::new(),
             details: Details::default(),
+            kept: Kept::default(),
         }
     }
 
@@ -292,19 +127,20 @@ impl OpenAiChatEvents {
         }
     }
 
-    fn delta(&mut self, delta: &Delta<'_>, out: &mut Vec<ModelItem>) {
+    fn delta(&mut self, delta: &Delta<'_>, out: &mut Vec<ModelItem>) -> Result<(), Unreadable> {
         // The same text may stand under several names: one of them counts.
         let thinking = Some(delta.content.thinking.as_str()).filter(|text| !text.is_empty());
         let plain = delta.reasoning_content.get().or(delta.reasoning.get()).or(thinking);
         if let Some(text) = plain {
-            self.reason(text, out);
+            self.reason(text, out)?;
         }
         for piece in &delta.reasoning_details.0 {
             if self.echo == ReasoningEcho::Details {
+                self.kept.add(piece.get().len())?;
                 self.details.push(piece.get());
             }
             if let Some(text) = shown(piece.get()).filter(|_| self.show_details && plain.is_none()) {
-                self.reason(&text, out);
+                self.reason(&text, out)?;
             }
         }
         if !delta.content.text.is_empty() {
@@ -320,14 +156,17 @@ impl OpenAiChatEvents {
         if cited && !core::mem::replace(&mut self.searched, true) {
             out.push(ModelItem::Activity(Box::new(Activity::WebSearch { detail: Text::EMPTY })));
         }
+        Ok(())
     }
 
-    fn reason(&mut self, text: &str, out: &mut Vec<ModelItem>) {
+    fn reason(&mut self, text: &str, out: &mut Vec<ModelItem>) -> Result<(), Unreadable> {
         self.visible = true;
         if self.echo == ReasoningEcho::Content {
+            self.kept.add(text.len())?;
             self.content.push_str(text);
         }
         out.push(ModelItem::Reasoning(Text::new(text)));
+        Ok(())
     }
 
     fn done(&mut self, out: &mut Vec<ModelItem>) {
@@ -341,41 +180,16 @@ impl OpenAiChatEvents {
             .generation(self.reported.output_tokens, self.reported.reasoning_tokens);
         out.extend(tokens.map(ModelItem::GenerationTokens));
         let raw = self.finish.clone().unwrap_or_default();
-        let finish = self.finish.as_deref().map(finish_of).map(|finish| match finish {
-            // This API says "stop" after a refusal.
-            Finish::Stop if self.refused => Finish::Refusal,
-            finish => finish,
-        });
+        let finish = self.finish.as_deref().map(finish_of);
+        // This API says "stop" after a refusal.
+        let refused = self.refused && finish == Some(Finish::Stop);
+        let finish = if refused { Some(Finish::Refusal) } else { finish };
         out.push(ModelItem::Done(Box::new(Completion { finish, raw })));
     }
 }
 
-fn call_delta(call: &WireCall<'_>) -> Option<ModelItem> {
-    let text = |text: &Str<'_>| text.get().map(Text::new);
-    let function = call.function.as_ref();
-    let delta = CallDelta {
-        index: call.index.index(),
-        id: text(&call.id),
-        name: function.and_then(|function| text(&function.name)),
-        arguments: function.and_then(|function| function.arguments).map(arguments).unwrap_or_default(),
-    };
-    let empty = delta.id.is_none() && delta.name.is_none() && delta.arguments.is_empty();
-    (!empty).then(|| ModelItem::CallDelta(Box::new(delta)))
-}
-
-/// Arguments are a text that holds JSON; some servers send the object itself.
-fn arguments(json: &RawValue) -> Text {
-    match json.get() {
-        text if text.starts_with('"') => {
-            let text = serde_json::from_str::<Str<'_>>(text).ok().and_then(|text| text.0);
-            Text::new(text.as_deref().unwrap_or_default())
-        }
-        object if object.starts_with('{') => Text::new(object),
-        _ => Text::EMPTY,
-    }
-}
-
 #[cfg(test)]
+#[allow(clippy::wildcard_enum_match_arm)]
 mod tests {
     use super::*;
     use crate::history::History;

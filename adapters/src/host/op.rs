@@ -1,0 +1,193 @@
+//! One operation of a host: a model's attempt, a tool's call, an approval.
+
+use super::progress::ProgressSlot;
+use super::{Approval, Flavour, Opened};
+use crate::core::Input;
+use crate::core::id::OpId;
+use crate::core::model::{Activity, ModelItem, Problem, ProblemKind};
+use crate::core::output::Credit;
+use crate::core::tool::{Binding, ToolEnd, ToolFault, ToolItem, ToolOutput, Verdict};
+use crate::panics::{caught, drop_caught};
+use futures_core::Stream;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// Most items that one look at a model brings.
+const MOST_ITEMS: usize = 64;
+
+/// Work that is under way.
+pub(super) enum Job<F: Flavour> {
+    Opening(F::Future<Opened<F>>),
+    Streaming(F::Stream),
+    Tool(ToolJob<F>),
+    Approval(F::Future<Approval>, Binding),
+    /// Nobody can approve.
+    Denied,
+}
+
+pub(super) struct ToolJob<F: Flavour> {
+    pub(super) started: bool,
+    /// `None`: the host has no such tool.
+    pub(super) future: Option<F::Future<Result<ToolOutput, ToolFault>>>,
+    pub(super) progress: Arc<ProgressSlot>,
+    pub(super) end: Option<ToolEnd>,
+}
+
+/// What a look at an operation left behind.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    /// It will wake.
+    Waits,
+    /// Look again.
+    Again,
+    /// It is over.
+    Ended,
+}
+
+impl<F: Flavour> Job<F> {
+    /// Whether the job may be polled while the run's reader has fallen behind.
+    pub(super) fn goes_on_while_full(&self) -> bool {
+        match self {
+            Self::Opening(_) | Self::Streaming(_) => false,
+            Self::Tool(tool) => tool.started,
+            Self::Approval(..) | Self::Denied => true,
+        }
+    }
+
+    /// Polls the job; what it yields is appended to `into`. Panics end it as what they are (M6, T4).
+    pub(super) fn look(
+        &mut self,
+        op: OpId,
+        cx: &mut Context<'_>,
+        room: Credit,
+        into: &mut Vec<Input>,
+    ) -> Look {
+        match self {
+            Self::Tool(tool) => tool.look(op, cx, into),
+            Self::Approval(future, binding) => {
+                let decided = caught(|| Pin::new(future).poll(cx));
+                let verdict = match decided {
+                    Some(Poll::Pending) => return Look::Waits,
+                    Some(Poll::Ready(Approval::Allow)) => Verdict::Allow(*binding),
+                    Some(Poll::Ready(Approval::Deny { reason })) => Verdict::Deny { reason },
+                    None => Verdict::Deny { reason: "the approver panicked".into() },
+                };
+                into.push(Input::Authorized { op, verdict });
+                Look::Ended
+            }
+            Self::Denied => {
+                let verdict = Verdict::Deny { reason: "no approver is configured".into() };
+                into.push(Input::Authorized { op, verdict });
+                Look::Ended
+            }
+            Self::Opening(_) | Self::Streaming(_) => caught(|| self.gather(op, cx, room, into))
+                .unwrap_or_else(|| {
+                    into.push(failed(op, ProblemKind::Panicked, "the model panicked"));
+                    Look::Ended
+                }),
+        }
+    }
+
+    /// Gathers consecutive items of a model, as far as the credit goes.
+    fn gather(&mut self, op: OpId, cx: &mut Context<'_>, room: Credit, into: &mut Vec<Input>) -> Look {
+        if let Self::Opening(future) = self {
+            match Pin::new(future).poll(cx) {
+                Poll::Pending => return Look::Waits,
+                Poll::Ready(Ok(stream)) => *self = Self::Streaming(stream),
+                Poll::Ready(Err(problem)) => {
+                    into.push(Input::Model { op, item: ModelItem::Failed(Box::new(problem)) });
+                    return Look::Ended;
+                }
+            }
+        }
+        let Self::Streaming(stream) = self else { return Look::Ended };
+        let most = room.items.min(MOST_ITEMS);
+        let mut bytes = 0_u64;
+        while into.len() < most && bytes < room.bytes {
+            match Pin::new(&mut *stream).poll_next(cx) {
+                Poll::Pending => return Look::Waits,
+                Poll::Ready(None) => {
+                    let text = "the stream ended before the response did";
+                    into.push(failed(op, ProblemKind::Truncated, text));
+                    return Look::Ended;
+                }
+                Poll::Ready(Some(item)) => {
+                    bytes = bytes.saturating_add(most_encoded(&item));
+                    let last = matches!(item, ModelItem::Done(_) | ModelItem::Failed(_));
+                    into.push(Input::Model { op, item });
+                    if last {
+                        return Look::Ended;
+                    }
+                }
+            }
+        }
+        Look::Again
+    }
+
+    /// Ends the job: drops what it holds, whatever its drop does.
+    pub(super) fn end(self) {
+        if let Self::Tool(tool) = &self {
+            tool.progress.close();
+        }
+        drop_caught(self);
+    }
+}
+
+impl<F: Flavour> ToolJob<F> {
+    fn look(&mut self, op: OpId, cx: &mut Context<'_>, into: &mut Vec<Input>) -> Look {
+        if !self.started {
+            // Its code is entered at the next look, when this is recorded (E7).
+            self.started = true;
+            into.push(Input::Tool { op, item: ToolItem::Started });
+            return Look::Again;
+        }
+        if let (None, Some(future)) = (&self.end, &mut self.future) {
+            self.end = match caught(|| Pin::new(future).poll(cx)) {
+                Some(Poll::Pending) => None,
+                Some(Poll::Ready(Ok(output))) => Some(ToolEnd::Output(output)),
+                Some(Poll::Ready(Err(fault))) => Some(ToolEnd::Failed(fault)),
+                None => Some(ToolEnd::Panicked),
+            };
+        }
+        if let Some(text) = self.progress.take() {
+            into.push(Input::Tool { op, item: ToolItem::Progress(text) });
+            return Look::Again;
+        }
+        match self.end.take() {
+            Some(end) => {
+                into.push(Input::Tool { op, item: ToolItem::Done(Box::new(end)) });
+                Look::Ended
+            }
+            None => Look::Waits,
+        }
+    }
+}
+
+fn failed(op: OpId, kind: ProblemKind, text: &str) -> Input {
+    Input::Model { op, item: ModelItem::Failed(Box::new(Problem::new(kind, text))) }
+}
+
+/// An upper bound on the encoded text of an item: counting exactly would read each text once more.
+fn most_encoded(item: &ModelItem) -> u64 {
+    let bytes = match item {
+        ModelItem::Text(text)
+        | ModelItem::Refusal(text)
+        | ModelItem::Reasoning(text)
+        | ModelItem::ReasoningSummary(text) => text.len(),
+        ModelItem::CallDelta(delta) => {
+            delta.arguments.len() + delta.name.as_ref().map_or(0, |name| name.len())
+        }
+        ModelItem::Call(call) => call.arguments.len() + call.name.len(),
+        ModelItem::Activity(activity) => match &**activity {
+            Activity::WebSearch { detail } => detail.len(),
+            Activity::HostedTool { name, detail } => name.len() + detail.len(),
+            Activity::Diagnostic { name, value } => name.len() + value.len(),
+            _ => 0,
+        },
+        _ => 0,
+    };
+    // A byte takes at most six: `\u00XX`.
+    (bytes as u64).saturating_mul(6)
+}

@@ -1,0 +1,105 @@
+//! Where a running tool leaves a progress report for its transport: one place, so that none is lost and none piles up.
+
+use crate::core::text::Text;
+use crate::sync::{Arc, Mutex, lock};
+use crate::wakers::{Ticket, WakerSet};
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+#[derive(Debug)]
+pub(super) struct ProgressSlot {
+    state: Mutex<SlotState>,
+    /// Has the transport look here.
+    tool: Waker,
+}
+
+#[derive(Debug, Default)]
+struct SlotState {
+    report: Option<Text>,
+    closed: bool,
+    waiting: WakerSet,
+}
+
+impl ProgressSlot {
+    pub(super) fn new(tool: Waker) -> Self {
+        Self { state: Mutex::default(), tool }
+    }
+
+    /// Takes the report and lets the next one in.
+    pub(super) fn take(&self) -> Option<Text> {
+        let (report, woken) = {
+            let mut state = lock(&self.state);
+            let report = state.report.take()?;
+            (report, state.waiting.take())
+        };
+        woken.wake();
+        Some(report)
+    }
+
+    /// The call has ended: later reports are dropped.
+    pub(super) fn close(&self) {
+        let woken = {
+            let mut state = lock(&self.state);
+            state.closed = true;
+            state.report = None;
+            state.waiting.take()
+        };
+        woken.wake();
+    }
+
+    /// Leaves the report if there is room or nobody reads any more.
+    fn offer(&self, report: &mut Option<Text>) -> bool {
+        {
+            let mut state = lock(&self.state);
+            if state.closed {
+                return true;
+            }
+            if state.report.is_some() {
+                return false;
+            }
+            state.report = report.take();
+        }
+        self.tool.wake_by_ref();
+        true
+    }
+}
+
+/// Waits until a progress report is taken over; see [`ToolContext::progress`](super::ToolContext::progress).
+#[must_use = "futures do nothing unless polled"]
+#[derive(Debug)]
+pub struct Progress {
+    slot: Arc<ProgressSlot>,
+    report: Option<Text>,
+    ticket: Ticket,
+}
+
+impl Progress {
+    pub(super) fn new(slot: Arc<ProgressSlot>, report: Text) -> Self {
+        let report = Some(report).filter(|text| !text.is_empty());
+        Self { slot, report, ticket: Ticket::default() }
+    }
+}
+
+impl Future for Progress {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = self.get_mut();
+        if this.report.is_none() || this.slot.offer(&mut this.report) {
+            return Poll::Ready(());
+        }
+        let waker = cx.waker().clone();
+        let replaced = lock(&this.slot.state).waiting.put(&mut this.ticket, waker);
+        drop(replaced);
+        // The place may have become free before this task stood in line.
+        if this.slot.offer(&mut this.report) { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        let left = lock(&self.slot.state).waiting.leave(&mut self.ticket);
+        drop(left);
+    }
+}

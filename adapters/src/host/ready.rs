@@ -1,0 +1,87 @@
+//! Wakers for single operations: waking one of many has only that one polled.
+
+use crate::core::id::OpId;
+use crate::sync::{Arc, AtomicBool, Mutex, Ordering, lock};
+use std::collections::VecDeque;
+use std::task::{Wake, Waker};
+
+/// Operations that were woken since the transport looked last, and the task that polls the transport.
+#[derive(Debug, Default)]
+pub(super) struct ReadyList {
+    state: Mutex<ReadyState>,
+}
+
+#[derive(Debug, Default)]
+struct ReadyState {
+    woken: Vec<OpId>,
+    task: Option<Waker>,
+}
+
+impl ReadyList {
+    /// Moves what was woken into `queue`; from now on a wake wakes `task`.
+    pub(super) fn attend(&self, task: &Waker, queue: &mut VecDeque<OpId>) {
+        {
+            let mut state = lock(&self.state);
+            queue.extend(state.woken.drain(..));
+            if state.task.as_ref().is_some_and(|known| known.will_wake(task)) {
+                return;
+            }
+        }
+        let task = task.clone();
+        let replaced = {
+            let mut state = lock(&self.state);
+            queue.extend(state.woken.drain(..));
+            state.task.replace(task)
+        };
+        drop(replaced);
+    }
+
+    fn push(&self, op: OpId) {
+        let task = {
+            let mut state = lock(&self.state);
+            state.woken.push(op);
+            state.task.take()
+        };
+        if let Some(task) = task {
+            task.wake();
+        }
+    }
+}
+
+/// Wakes one operation.
+#[derive(Debug)]
+pub(super) struct OpWaker {
+    op: OpId,
+    /// Whether the operation stands in a queue already.
+    queued: AtomicBool,
+    list: Arc<ReadyList>,
+}
+
+impl OpWaker {
+    /// A waker for an operation that stands in the queue.
+    pub(super) fn queued(op: OpId, list: &Arc<ReadyList>) -> Arc<Self> {
+        Arc::new(Self { op, queued: AtomicBool::new(true), list: Arc::clone(list) })
+    }
+
+    /// The operation is about to be polled: the next wake counts.
+    pub(super) fn rearm(&self) {
+        self.queued.swap(false, Ordering::AcqRel);
+    }
+
+    /// Whether the caller has to queue the operation.
+    pub(super) fn claim(&self) -> bool {
+        !self.queued.swap(true, Ordering::AcqRel)
+    }
+}
+
+impl Wake for OpWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if self.claim() {
+            self.list.push(self.op);
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Carries out a run's work with a host's model, tools and approver.
+
+use super::op::{Job, Look, ToolJob};
+use super::progress::ProgressSlot;
+use super::ready::{OpWaker, ReadyList};
+use super::{ApprovalContext, Flavour, Host, ModelContext, ToolContext};
+use crate::CancellationToken;
+use crate::core::Input;
+use crate::core::id::{OpId, RunId};
+use crate::core::output::{Credit, Work};
+use crate::core::tool::{ToolEnd, ToolFault, ToolInvocation};
+use crate::transport::Transport;
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+/// The transport of a host: polls what was woken, one after the other, and lets no panic through.
+pub struct HostTransport<F: Flavour> {
+    host: Host<F>,
+    run: RunId,
+    token: CancellationToken,
+    ready: Arc<ReadyList>,
+    ops: BTreeMap<OpId, Op<F>>,
+    /// To be polled, in the order of their wakes.
+    queue: VecDeque<OpId>,
+    /// To be polled when there is room again.
+    parked: Vec<OpId>,
+    /// Counts the times that there was room. An operation that has yielded an item while there was none is not
+    /// polled before this changes.
+    rooms: u64,
+}
+
+struct Op<F: Flavour> {
+    job: Job<F>,
+    waker: Waker,
+    state: Arc<OpWaker>,
+    held: Option<u64>,
+}
+
+impl<F: Flavour> HostTransport<F> {
+    /// The transport of one run, whose models, tools and approver see `token`.
+    pub fn new(host: Host<F>, run: RunId, token: CancellationToken) -> Self {
+        Self {
+            host,
+            run,
+            token,
+            ready: Arc::default(),
+            ops: BTreeMap::new(),
+            queue: VecDeque::new(),
+            parked: Vec::new(),
+            rooms: 0,
+        }
+    }
+
+    fn job(&self, work: Work, waker: &Waker) -> Option<Job<F>> {
+        let token = self.token.clone();
+        match work {
+            Work::Model(request) => {
+                let argument = (request, ModelContext::new(token));
+                Some(Job::Opening(F::call(&self.host.parts.open, argument)))
+            }
+            Work::Tool(invocation) => Some(self.tool(invocation, waker)),
+            Work::Authorize(request) => Some(match &self.host.parts.decide {
+                Some(decide) => {
+                    let binding = request.binding;
+                    let cx = ApprovalContext { token, run: self.run.clone() };
+                    Job::Approval(F::call(decide, (request, cx)), binding)
+                }
+                None => Job::Denied,
+            }),
+            _ => None,
+        }
+    }
+
+    fn tool(&self, invocation: Arc<ToolInvocation>, waker: &Waker) -> Job<F> {
+        let progress = Arc::new(ProgressSlot::new(waker.clone()));
+        let cx = ToolContext {
+            token: self.token.clone(),
+            run: self.run.clone(),
+            call: Arc::clone(&invocation.call),
+            progress: Arc::clone(&progress),
+        };
+        match self.host.parts.calls.get(&invocation.spec.name) {
+            Some(call) => {
+                let future = F::call(call, (invocation, cx));
+                Job::Tool(ToolJob { started: false, future: Some(future), progress, end: None })
+            }
+            None => {
+                let fault = ToolFault::new("the host has no such tool").definitive();
+                Job::Tool(ToolJob {
+                    started: false,
+                    future: None,
+                    progress,
+                    end: Some(ToolEnd::Failed(fault)),
+                })
+            }
+        }
+    }
+
+    /// Polls one operation and finds it its next place.
+    fn look(&mut self, id: OpId, room: Credit, into: &mut Vec<Input>) {
+        // An abandoned operation may still stand in the queue.
+        let Some(op) = self.ops.get_mut(&id) else { return };
+        let full = room.is_zero();
+        if full && (op.held == Some(self.rooms) || !op.job.goes_on_while_full()) {
+            self.parked.push(id);
+            return;
+        }
+        op.state.rearm();
+        let mut cx = Context::from_waker(&op.waker);
+        let look = op.job.look(id, &mut cx, room, into);
+        if full && !into.is_empty() {
+            op.held = Some(self.rooms);
+        }
+        match look {
+            Look::Waits => {}
+            Look::Again => {
+                if op.state.claim() {
+                    self.queue.push_back(id);
+                }
+            }
+            Look::Ended => self.abandon(id),
+        }
+    }
+}
+
+impl<F: Flavour> Transport for HostTransport<F> {
+    fn begin(&mut self, op: OpId, work: Work) {
+        let state = OpWaker::queued(op, &self.ready);
+        let waker = Waker::from(Arc::clone(&state));
+        if let Some(job) = self.job(work, &waker) {
+            self.ops.insert(op, Op { job, waker, state, held: None });
+            self.queue.push_back(op);
+        }
+    }
+
+    fn abandon(&mut self, op: OpId) {
+        if let Some(op) = self.ops.remove(&op) {
+            op.job.end();
+        }
+    }
+
+    fn poll_items(&mut self, cx: &mut Context<'_>, room: Credit, into: &mut Vec<Input>) -> Poll<()> {
+        if !room.is_zero() {
+            self.rooms += 1;
+            self.queue.extend(self.parked.drain(..));
+        }
+        self.ready.attend(cx.waker(), &mut self.queue);
+        // What is woken by these looks comes next time: an operation that wakes itself does not hold up the rest.
+        for _ in 0..self.queue.len() {
+            let Some(id) = self.queue.pop_front() else { break };
+            self.look(id, room, into);
+            if !into.is_empty() {
+                return Poll::Ready(());
+            }
+        }
+        Poll::Pending
+    }
+}
+
+impl<F: Flavour> Drop for HostTransport<F> {
+    fn drop(&mut self) {
+        for (_, op) in std::mem::take(&mut self.ops) {
+            op.job.end();
+        }
+    }
+}
+
+impl<F: Flavour> fmt::Debug for HostTransport<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HostTransport").field("run", &self.run).field("ops", &self.ops.len()).finish()
+    }
+}

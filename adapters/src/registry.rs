@@ -1,0 +1,81 @@
+//! The runs of an engine, so that a shutdown finds them (C10).
+
+use crate::engine::EngineShutdown;
+use crate::shared::RunShared;
+use crate::sync::{Arc, Mutex, Weak, lock};
+use std::collections::BTreeMap;
+
+/// A run's place in the registry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RunKey(u64);
+
+#[derive(Debug, Default)]
+pub(crate) struct Registry {
+    state: Mutex<RegistryState>,
+}
+
+#[derive(Debug, Default)]
+struct RegistryState {
+    shut_down: bool,
+    sessions: u64,
+    runs: u64,
+    running: BTreeMap<u64, Weak<RunShared>>,
+}
+
+impl Registry {
+    pub(crate) fn check_open(&self) -> Result<(), EngineShutdown> {
+        lock(&self.state).open()
+    }
+
+    /// The number of a new session.
+    pub(crate) fn next_session(&self) -> Result<u64, EngineShutdown> {
+        let mut state = lock(&self.state);
+        state.open()?;
+        state.sessions += 1;
+        Ok(state.sessions)
+    }
+
+    /// The key of a new run.
+    pub(crate) fn next_run(&self) -> Result<RunKey, EngineShutdown> {
+        let mut state = lock(&self.state);
+        state.open()?;
+        state.runs += 1;
+        Ok(RunKey(state.runs))
+    }
+
+    pub(crate) fn insert(&self, key: RunKey, run: &Arc<RunShared>) -> Result<(), EngineShutdown> {
+        let mut state = lock(&self.state);
+        state.open()?;
+        state.running.insert(key.0, Arc::downgrade(run));
+        Ok(())
+    }
+
+    pub(crate) fn remove(&self, key: RunKey) {
+        lock(&self.state).running.remove(&key.0);
+    }
+
+    /// Lets no new run in and returns those that are here. They are left to the caller: a run's lock comes before
+    /// this one.
+    pub(crate) fn shut_down(&self) -> Vec<Arc<RunShared>> {
+        let mut state = lock(&self.state);
+        state.shut_down = true;
+        state.running.values().filter_map(Weak::upgrade).collect()
+    }
+
+    pub(crate) fn is_shut_down(&self) -> bool {
+        lock(&self.state).shut_down
+    }
+}
+
+impl RegistryState {
+    fn open(&self) -> Result<(), EngineShutdown> {
+        if self.shut_down { Err(EngineShutdown) } else { Ok(()) }
+    }
+}
+
+impl RunKey {
+    /// The run's number within its engine, from 1.
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
+}

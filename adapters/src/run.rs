@@ -1,0 +1,184 @@
+//! The handle of a run.
+
+use crate::CancellationToken;
+use crate::core::event::Envelope;
+use crate::core::id::{RunId, Seq};
+use crate::core::input::AbortCause;
+use crate::core::outcome::{LateCompletion, Outcome};
+use crate::core::output::CancelReply;
+use crate::feed::{EventStream, Events, Feed};
+use crate::outcome::WaitForOutcome;
+use crate::shared::RunShared;
+use crate::sync::{Arc, AtomicBool, Ordering};
+use std::future::poll_fn;
+
+/// A run: its events, its outcome, and the commands that it takes.
+///
+/// Dropping it ends a run that is not finished: when the drop returns, the run is committed, its log closed and its
+/// session idle (C8). All commands act at once, on any thread, whether or not anyone polls the driver.
+///
+/// Read the events or await the outcome: a run whose events are not read pauses when they are full (E13).
+#[must_use = "dropping the handle ends the run"]
+#[derive(Debug)]
+pub struct Run {
+    // Dropped in this order: a handle that goes with its stream ends the run as a dropped handle (C9).
+    handle: RunHandle,
+    feed: Feed,
+    /// Someone awaited the outcome, so that what the feed holds is void (E14).
+    discarded: AtomicBool,
+}
+
+impl Run {
+    pub(crate) fn new(shared: Arc<RunShared>) -> Self {
+        let feed = Feed::new(Arc::clone(&shared));
+        Self { handle: RunHandle { shared }, feed, discarded: AtomicBool::new(false) }
+    }
+
+    /// The run's events. The stream borrows the handle, and dropping it loses nothing: a later one goes on where it
+    /// stopped.
+    pub fn events(&mut self) -> Events<'_> {
+        self.forget_discarded();
+        Events { feed: &mut self.feed }
+    }
+
+    /// Waits until [`take`](Run::take) has something; false after the terminal event.
+    pub async fn fill(&mut self) -> bool {
+        self.forget_discarded();
+        poll_fn(|cx| self.feed.poll_fill(cx)).await
+    }
+
+    /// The next event of those at hand, by reference: cheaper than a stream of owned events. `None` means that
+    /// [`fill`](Run::fill) is needed.
+    pub fn take(&mut self) -> Option<&Envelope> {
+        self.forget_discarded();
+        self.feed.take()
+    }
+
+    /// The run's outcome, once it has ended. Any number of tasks may wait for it.
+    ///
+    /// From its first poll on it lets the handle's own events go unread, so that the run does not pause for them
+    /// (E14). Dropped early, it leaves the rest of them to be read.
+    pub fn outcome(&self) -> WaitForOutcome<'_> {
+        WaitForOutcome::new(&self.handle.shared, Some(&self.discarded))
+    }
+
+    /// Separates the handle from its stream, so that each can go to a task of its own.
+    pub fn split(mut self) -> (RunHandle, EventStream) {
+        self.forget_discarded();
+        (self.handle, EventStream { feed: self.feed })
+    }
+
+    /// Lets the run go on without handle and reader. Only its session, its engine and its driver reach it then.
+    pub fn detach(self) {
+        self.handle.shared.with(|state| state.unattended = true);
+    }
+
+    fn forget_discarded(&mut self) {
+        if self.discarded.swap(false, Ordering::AcqRel) {
+            self.feed.discard();
+        }
+    }
+
+    /// The handle without the stream.
+    pub fn handle(&self) -> &RunHandle {
+        &self.handle
+    }
+
+    /// See [`RunHandle::id`].
+    pub fn id(&self) -> &RunId {
+        self.handle.id()
+    }
+
+    /// See [`RunHandle::cancel`].
+    pub fn cancel(&self) -> CancelReply {
+        self.handle.cancel()
+    }
+
+    /// See [`RunHandle::cancellation_token`].
+    pub fn cancellation_token(&self) -> CancellationToken {
+        self.handle.cancellation_token()
+    }
+}
+
+/// The handle of a run whose stream was split off.
+///
+/// Dropping it ends a run that is not finished, as dropping a [`Run`] does (C8).
+#[must_use = "dropping the handle ends the run"]
+#[derive(Debug)]
+pub struct RunHandle {
+    shared: Arc<RunShared>,
+}
+
+impl RunHandle {
+    /// The run's id.
+    pub fn id(&self) -> &RunId {
+        &self.shared.id
+    }
+
+    /// Cancels the run, at once and atomically, on any thread; who won (C7).
+    ///
+    /// When it returns, the run is committed, its log closed and its session idle. Results that the driver had taken
+    /// in are kept. Models and tools learn of it through their token, and are dropped when the driver is polled next.
+    pub fn cancel(&self) -> CancelReply {
+        self.shared.cancel()
+    }
+
+    /// The run's token. Cancelling it cancels the run when its driver is polled next (C3).
+    pub fn cancellation_token(&self) -> CancellationToken {
+        self.shared.token.clone()
+    }
+
+    /// The run's outcome, once it has ended. Any number of tasks may wait for it. It leaves a stream that was split
+    /// off alone: if nobody reads that, the run pauses (E14).
+    ///
+    /// From this call on, and not only from the first poll, the outcome counts as awaited: then the run goes on when
+    /// the stream is dropped (C9).
+    pub fn outcome(&self) -> WaitForOutcome<'_> {
+        WaitForOutcome::new(&self.shared, None)
+    }
+
+    /// The run's outcome, if it has ended.
+    pub fn try_outcome(&self) -> Option<Arc<Outcome>> {
+        self.shared.outcome()
+    }
+
+    /// The last few results that came too late to be applied, those after the run's end included (C6).
+    pub fn late(&self) -> Vec<LateCompletion> {
+        self.shared.late()
+    }
+
+    /// Up to `most` events after `after` that the log still holds, oldest first. It neither takes part in the
+    /// primary stream nor disturbs it.
+    pub fn events_after(&self, after: Seq, most: usize) -> Vec<Envelope> {
+        self.shared.events_after(after, most)
+    }
+
+    /// What the log still holds as JSON Lines, oldest first, each line in canonical JSON.
+    pub fn log_json(&self) -> String {
+        let mut lines = String::new();
+        for envelope in self.events_after(Seq(0), usize::MAX) {
+            lines.push_str(&envelope.to_json(&self.shared.id));
+            lines.push('\n');
+        }
+        lines
+    }
+
+    /// Lets the run go on without a handle. A stream that was split off still paces it while it is there.
+    pub fn detach(self) {
+        self.shared.with(|state| state.unattended = true);
+    }
+
+    /// Makes the machine panic after `steps` further inputs, to show what a defect of its own would lead to (X5).
+    #[doc(hidden)]
+    pub fn plant_panic(&self, steps: u64) {
+        self.shared.plant_panic(steps);
+    }
+}
+
+impl Drop for RunHandle {
+    fn drop(&mut self) {
+        if !self.shared.with(|state| state.unattended) {
+            self.shared.abort(AbortCause::HandleDropped);
+        }
+    }
+}

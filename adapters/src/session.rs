@@ -1,0 +1,274 @@
+//! Sessions: a conversation, its revision, and at most one run at a time (S1, S2).
+
+use crate::core::history::History;
+use crate::core::id::{Revision, SessionId};
+use crate::core::message::Message;
+use crate::core::outcome::{Outcome, RunResult};
+use crate::driver::Driver;
+use crate::engine::{Inner, SessionError};
+use crate::gate::Gate;
+use crate::host::{Flavour, HostTransport};
+use crate::run::Run;
+use crate::shared::RunShared;
+use crate::start::{RunOptions, RunSeed, StartError, UserInput};
+use crate::sync::{Arc, Mutex, Weak, lock};
+use crate::timer::Timer;
+use crate::transport::Transport;
+use std::fmt;
+
+/// What a session is doing. These are observations and not locks: decide by outcome and revision (S1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SessionState {
+    /// Nothing; the last run, if there was one, was cancelled or dropped.
+    Idle,
+    /// A run is going on.
+    Running,
+    /// A run waits for people: an approval is open (H1).
+    WaitingForHostInput,
+    /// A run's token is cancelled, and its driver has not been polled since.
+    Cancelling,
+    /// The last run completed.
+    Completed,
+    /// The last run failed or was interrupted.
+    Failed,
+}
+
+/// A conversation. Clones are the same session; dropping one ends nothing (C11).
+pub struct Session<F: Flavour, T> {
+    pub(crate) engine: Arc<Inner<F, T>>,
+    pub(crate) shared: Arc<SessionShared>,
+}
+
+/// The part of a session that its runs commit to.
+#[derive(Debug)]
+pub(crate) struct SessionShared {
+    pub(crate) id: SessionId,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    history: History,
+    revision: Revision,
+    /// What the session is when no run is going on.
+    rest: SessionState,
+    active: Active,
+    /// Of runs whose futures may still be there (C8).
+    gates: Vec<Arc<Gate>>,
+}
+
+#[derive(Clone, Debug)]
+enum Active {
+    None,
+    /// A run is being made.
+    Reserved,
+    Run(Weak<RunShared>),
+}
+
+impl<F: Flavour, T> Session<F, T> {
+    pub(crate) fn new(engine: Arc<Inner<F, T>>, shared: Arc<SessionShared>) -> Self {
+        Self { engine, shared }
+    }
+
+    /// The session's id.
+    pub fn id(&self) -> &SessionId {
+        &self.shared.id
+    }
+
+    /// The revision of the committed history; each commit adds one.
+    pub fn revision(&self) -> Revision {
+        lock(&self.shared.state).revision
+    }
+
+    /// The committed history; shared, not copied.
+    pub fn history(&self) -> History {
+        lock(&self.shared.state).history.clone()
+    }
+
+    /// The history as a running run would have it; the committed one if none is running (S2). While a batch runs, its
+    /// calls stand open in it.
+    pub fn live_history(&self) -> History {
+        let candidate =
+            self.shared.running().and_then(|run| run.look(|machine| machine.candidate().cloned()));
+        candidate.unwrap_or_else(|| self.history())
+    }
+
+    /// What the session is doing (S1).
+    pub fn state(&self) -> SessionState {
+        let (active, rest) = {
+            let state = lock(&self.shared.state);
+            (state.active.clone(), state.rest)
+        };
+        match active {
+            Active::None => rest,
+            Active::Reserved => SessionState::Running,
+            Active::Run(run) => match run.upgrade() {
+                None => rest,
+                Some(run) if run.outcome().is_some() => lock(&self.shared.state).rest,
+                Some(run) if run.is_cancelled() => SessionState::Cancelling,
+                Some(run) if run.look(|machine| machine.awaits_people()) => SessionState::WaitingForHostInput,
+                Some(_) => SessionState::Running,
+            },
+        }
+    }
+
+    /// Appends messages in one commit.
+    ///
+    /// # Errors
+    ///
+    /// [`SessionError::Busy`] while a run is going on; [`SessionError::History`] or [`SessionError::OpenCalls`] if
+    /// the result would not be valid, and then nothing has changed (M4).
+    pub fn append(&self, messages: impl IntoIterator<Item = Message>) -> Result<Revision, SessionError> {
+        let messages: Vec<Message> = messages.into_iter().collect();
+        self.change(|history| {
+            let mut longer = history.clone();
+            messages.into_iter().try_for_each(|message| longer.push(message))?;
+            Ok(longer)
+        })
+    }
+
+    /// Puts another history in the place of the session's.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::append`].
+    pub fn replace_history(&self, history: History) -> Result<Revision, SessionError> {
+        self.change(|_| Ok(history))
+    }
+
+    fn change(
+        &self,
+        make: impl FnOnce(&History) -> Result<History, SessionError>,
+    ) -> Result<Revision, SessionError> {
+        let mut state = lock(&self.shared.state);
+        if !matches!(state.active, Active::None) {
+            return Err(SessionError::Busy);
+        }
+        let history = make(&state.history)?;
+        at_rest(&history)?;
+        state.history = history;
+        state.revision.0 += 1;
+        Ok(state.revision)
+    }
+}
+
+impl<F: Flavour, T: Timer + Clone> Session<F, T> {
+    /// Starts a run that answers `input`: the handle to follow it, and the future to poll.
+    ///
+    /// The run paces itself by the handle's events: read them, or await the outcome, or it pauses when they are full
+    /// (E13). Nothing begins before the driver is polled.
+    ///
+    /// # Errors
+    ///
+    /// [`StartError`]: the session is busy (S2), the engine shut down, or the input out of bounds. Then nothing has
+    /// changed.
+    pub fn start(
+        &self,
+        input: impl Into<UserInput>,
+    ) -> Result<(Run, Driver<T, HostTransport<F>>), StartError> {
+        self.start_with(input, RunOptions::new())
+    }
+
+    /// Starts a run with these options; see [`Session::start`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::start`].
+    pub fn start_with(
+        &self,
+        input: impl Into<UserInput>,
+        options: RunOptions,
+    ) -> Result<(Run, Driver<T, HostTransport<F>>), StartError> {
+        let host = self.engine.host.clone();
+        self.start_on(input, options, |seed| HostTransport::new(host, seed.id.clone(), seed.token.clone()))
+    }
+
+    /// Starts a run whose work another transport carries out than the host's; see [`Session::start`]. The model and
+    /// the tools that the run knows of are still the host's.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::start`].
+    pub fn start_on<X: Transport>(
+        &self,
+        input: impl Into<UserInput>,
+        options: RunOptions,
+        transport: impl FnOnce(&RunSeed) -> X,
+    ) -> Result<(Run, Driver<T, X>), StartError> {
+        crate::start::start(self, input.into(), options, transport)
+    }
+}
+
+impl SessionShared {
+    pub(crate) fn new(id: SessionId, revision: Revision, history: History) -> Result<Self, SessionError> {
+        at_rest(&history)?;
+        let rest = SessionState::Idle;
+        let state = State { history, revision, rest, active: Active::None, gates: Vec::new() };
+        Ok(Self { id, state: Mutex::new(state) })
+    }
+
+    /// Keeps the session for a run that is being made; what it starts from.
+    pub(crate) fn reserve(&self) -> Option<(History, Revision)> {
+        let mut state = lock(&self.state);
+        if !matches!(state.active, Active::None) {
+            return None;
+        }
+        state.active = Active::Reserved;
+        Some((state.history.clone(), state.revision))
+    }
+
+    /// Gives the session free again.
+    pub(crate) fn release(&self) {
+        lock(&self.state).active = Active::None;
+    }
+
+    /// Gives the session to a run; the gates that it has to wait for.
+    pub(crate) fn occupy(&self, run: &Arc<RunShared>, gate: Arc<Gate>) -> Vec<Arc<Gate>> {
+        let mut state = lock(&self.state);
+        state.active = Active::Run(Arc::downgrade(run));
+        state.gates.retain(|gate| !gate.is_open());
+        let before = state.gates.clone();
+        state.gates.push(gate);
+        before
+    }
+
+    /// Installs what a run leaves behind.
+    pub(crate) fn commit(&self, outcome: &Outcome) {
+        let mut state = lock(&self.state);
+        state.history = outcome.history.clone();
+        state.revision = outcome.revision;
+        state.rest = match &outcome.result {
+            RunResult::Completed(_) => SessionState::Completed,
+            RunResult::Failed(_) => SessionState::Failed,
+            _ => SessionState::Idle,
+        };
+        state.active = Active::None;
+    }
+
+    fn running(&self) -> Option<Arc<RunShared>> {
+        match &lock(&self.state).active {
+            Active::Run(run) => run.upgrade(),
+            Active::None | Active::Reserved => None,
+        }
+    }
+}
+
+fn at_rest(history: &History) -> Result<(), SessionError> {
+    match history.open_calls() {
+        0 => Ok(()),
+        calls => Err(SessionError::OpenCalls { calls }),
+    }
+}
+
+impl<F: Flavour, T> Clone for Session<F, T> {
+    fn clone(&self) -> Self {
+        Self { engine: Arc::clone(&self.engine), shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<F: Flavour, T> fmt::Debug for Session<F, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("id", &self.shared.id).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,154 @@
+//! How a run begins.
+
+use crate::CancellationToken;
+use crate::core::error::Misuse;
+use crate::core::id::{IdError, RunId};
+use crate::core::input::{Reader, Start};
+use crate::core::message::Part;
+use crate::core::{Input, Outbox, Run as Machine};
+use crate::driver::Driver;
+use crate::engine::{EngineShutdown, IdKind};
+use crate::gate::{Gate, GateKeeper, Gates};
+use crate::host::Flavour;
+use crate::run::Run;
+use crate::session::{Session, SessionShared};
+use crate::shared::{RunShared, RunState};
+use crate::timer::Timer;
+use crate::transport::Transport;
+use std::sync::Arc;
+
+/// What the user says: text and images.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserInput(Vec<Part>);
+
+impl From<&str> for UserInput {
+    fn from(text: &str) -> Self {
+        Self(vec![Part::Text(text.into())])
+    }
+}
+
+impl From<String> for UserInput {
+    fn from(text: String) -> Self {
+        Self(vec![Part::Text(text.into())])
+    }
+}
+
+impl From<Vec<Part>> for UserInput {
+    fn from(parts: Vec<Part>) -> Self {
+        Self(parts)
+    }
+}
+
+/// How a run is to be started.
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct RunOptions {
+    unattended: bool,
+    token: Option<CancellationToken>,
+}
+
+impl RunOptions {
+    /// A run that its handle's events pace and that ends with its handle.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Needs no reader: the run never pauses for one and goes on when its handle is dropped. Its handle's events are
+    /// what the log still holds.
+    pub fn unattended(mut self) -> Self {
+        self.unattended = true;
+        self
+    }
+
+    /// Is cancelled with this token too, which may belong to several runs. A token that is cancelled already makes
+    /// no request (C2).
+    pub fn cancellation_token(mut self, token: CancellationToken) -> Self {
+        self.token = Some(token);
+        self
+    }
+}
+
+/// What a run's transport is made for.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RunSeed {
+    /// The run.
+    pub id: RunId,
+    /// The run's token, for models and tools.
+    pub token: CancellationToken,
+}
+
+/// Why a run cannot start. Nothing has changed then.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The engine was shut down (C10).
+    #[error(transparent)]
+    EngineShutdown(#[from] EngineShutdown),
+    /// A run or another operation has the session (S2).
+    #[error("the session is busy")]
+    Busy,
+    /// The input is out of bounds, or there is no room for it in the history.
+    #[error(transparent)]
+    Invalid(#[from] Misuse),
+    /// The source of ids gave one that is not valid (M1).
+    #[error(transparent)]
+    Id(#[from] IdError),
+}
+
+/// Gives a session free again unless a run has taken it.
+struct Reservation<'a>(Option<&'a SessionShared>);
+
+impl Drop for Reservation<'_> {
+    fn drop(&mut self) {
+        if let Some(session) = self.0 {
+            session.release();
+        }
+    }
+}
+
+/// Starts a run: the machine makes its first step here, so that a bad input is an error of this call and not of the
+/// driver, and so that the run can be cancelled by whoever has it, polled or not.
+pub(crate) fn start<F: Flavour, T: Timer + Clone, X: Transport>(
+    session: &Session<F, T>,
+    input: UserInput,
+    options: RunOptions,
+    transport: impl FnOnce(&RunSeed) -> X,
+) -> Result<(Run, Driver<T, X>), StartError> {
+    let (engine, shared) = (&session.engine, &session.shared);
+    engine.registry.check_open()?;
+    let (history, revision) = shared.reserve().ok_or(StartError::Busy)?;
+    let mut reservation = Reservation(Some(shared));
+    let key = engine.registry.next_run()?;
+    // The host's own code runs between reserving and occupying: no lock is held.
+    let id = RunId::new(engine.new_id(IdKind::Run, key.number()))?;
+    let seed = RunSeed { id, token: CancellationToken::new() };
+    let transport = transport(&seed);
+    let timer = engine.timer.clone();
+    let now = timer.now();
+
+    let reader = if options.unattended { Reader::Unattended } else { Reader::Primary };
+    let cancelled = options.token.as_ref().is_some_and(CancellationToken::is_cancelled);
+    let start =
+        Start::new(shared.id.clone(), revision, history, input.0, Arc::clone(engine.host.model_spec()))
+            .tools(Arc::clone(engine.host.tools()))
+            .reader(reader)
+            .cancelled(cancelled);
+    let mut machine = Machine::new(seed.id.clone(), Arc::clone(&engine.config));
+    let mut out = Outbox::new();
+    let next = machine.step(now, Input::Start(Box::new(start)), &mut out)?;
+
+    let state = RunState::new(machine, out, now, next, reader == Reader::Primary);
+    let tokens = (seed.token, options.token);
+    let registration = (Arc::clone(&engine.registry), key);
+    let run = Arc::new(RunShared::new(state, seed.id, tokens, Arc::clone(shared), registration));
+    let keeper = GateKeeper(Arc::new(Gate::default()));
+    let before = shared.occupy(&run, Arc::clone(&keeper.0));
+    // From here on a shutdown finds the run, and gives the session free itself.
+    engine.registry.insert(key, &run)?;
+    reservation.0 = None;
+    // Cancelled before it began, it has ended already.
+    run.poke();
+    let driver = Driver::new(Arc::clone(&run), timer, transport, Gates::new(before), keeper);
+    Ok((Run::new(run), driver))
+}

@@ -1,0 +1,34 @@
+//! What carries out a run's work: the trait between a driver and its models, tools and approver.
+
+use crate::core::Input;
+use crate::core::id::OpId;
+use crate::core::output::{Credit, Work};
+use std::task::{Context, Poll};
+
+/// Carries out the work of one run and yields what comes of it.
+///
+/// A driver calls it from one task. None of its methods runs under a lock. A transport that panics, or that yields
+/// an item of work that was never begun, fails the run as
+/// [`DriverPanicked`](crate::core::error::RunError::DriverPanicked).
+/// [`HostTransport`](crate::HostTransport) is the usual one.
+pub trait Transport {
+    /// Begins `work`; what comes of it is yielded under `op`.
+    ///
+    /// A tool first yields [`ToolItem::Started`](crate::core::tool::ToolItem::Started), and its code is entered only
+    /// in a later [`poll_items`](Transport::poll_items), when that is recorded.
+    fn begin(&mut self, op: OpId, work: Work);
+
+    /// Drops the work of `op`. Nothing is yielded for it any more. An unknown `op` is no error.
+    fn abandon(&mut self, op: OpId);
+
+    /// Appends items to `into`, which is empty: `Ready` with at least one, else `Pending`.
+    ///
+    /// Consecutive items of a model travel together, at most `room.items` of them; the one with which their encoded
+    /// text reaches `room.bytes` is the last. An item of a tool or an approver travels alone, so that each result is
+    /// recorded before other foreign code runs.
+    ///
+    /// With a `room` of zero the reader of the run has fallen behind: no model item is yielded and no tool starts,
+    /// but tools that run go on, and each of them and each approval may yield one item, which the driver holds.
+    /// They have been taken over when `room` is not zero again.
+    fn poll_items(&mut self, cx: &mut Context<'_>, room: Credit, into: &mut Vec<Input>) -> Poll<()>;
+}
