@@ -1,5 +1,6 @@
 //! Ctrl-C: the first one cancels what is under way, a second one ends the program.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The exit status of a program that was interrupted: 128 and the number of SIGINT.
@@ -49,6 +50,12 @@ impl Interrupt {
     /// Calls what is set; `false` if nothing is.
     fn fire(&self) -> bool {
         self.replace(None).map(|cancel| cancel()).is_some()
+    }
+}
+
+impl fmt::Debug for Interrupt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Interrupt")
     }
 }
 
