@@ -190,10 +190,8 @@ fn files_below_a_folder_and_no_others() {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_cancels() {
-    use crate::program::{command, start};
-    let running = start(&mut command("agent", &["--json"]));
-    // The program waits for its second attempt then.
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    use crate::program::{Running, command};
+    let running = Running::at_first_line(&mut command("agent", &["--json"]), true);
     running.interrupt();
     let Ended { code, out, .. } = running.end();
     assert_eq!((code, &*log(&out).last().unwrap().kind), (Some(130), "run.cancelled"));

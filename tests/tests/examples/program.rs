@@ -89,31 +89,32 @@ pub(crate) fn run_with(name: &str, args: &[&str], input: &[u8]) -> Ended {
 
 pub(crate) fn start(command: &mut Command) -> Running {
     let mut child = command.spawn().unwrap();
-    let out = read(child.stdout.take().unwrap());
-    let err = read(child.stderr.take().unwrap());
+    let out = read(Vec::new(), child.stdout.take().unwrap());
+    let err = read(Vec::new(), child.stderr.take().unwrap());
     Running { child, since: Instant::now(), out: Some(out), err }
 }
 
-fn read(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
+/// Reads to the end, after what was read before.
+fn read(mut bytes: Vec<u8>, mut from: impl Read + Send + 'static) -> JoinHandle<String> {
     std::thread::spawn(move || {
-        let mut bytes = Vec::new();
         from.read_to_end(&mut bytes).unwrap();
         String::from_utf8(bytes).expect("UTF-8")
     })
 }
 
 impl Running {
-    /// Starts a program whose standard output is read up to the end of its first line and then closed.
-    pub(crate) fn start_and_leave(command: &mut Command) -> (Self, String) {
+    /// Starts a program and waits for the first line of its standard output. From then on `stays` says whether that
+    /// is read or closed.
+    pub(crate) fn at_first_line(command: &mut Command, stays: bool) -> Self {
         let mut child = command.spawn().unwrap();
         let mut out = child.stdout.take().unwrap();
         let (mut line, mut byte) = (Vec::new(), [0]);
         while line.last() != Some(&b'\n') && out.read(&mut byte).unwrap() > 0 {
             line.extend(byte);
         }
-        drop(out);
-        let err = read(child.stderr.take().unwrap());
-        (Self { child, since: Instant::now(), out: None, err }, String::from_utf8(line).unwrap())
+        let out = stays.then(|| read(line, out));
+        let err = read(Vec::new(), child.stderr.take().unwrap());
+        Self { child, since: Instant::now(), out, err }
     }
 
     #[cfg(unix)]
