@@ -73,6 +73,7 @@ pub mod event;
 pub mod history;
 pub mod id;
 pub mod input;
+mod joined;
 pub mod json;
 pub mod log;
 mod machine;

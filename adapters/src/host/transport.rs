@@ -92,7 +92,7 @@ impl<F: Flavour> HostTransport<F> {
                     started: false,
                     future: None,
                     progress,
-                    end: Some(ToolEnd::Failed(fault)),
+                    end: Some(ToolEnd::Failed(Box::new(fault))),
                 })
             }
         }

@@ -194,7 +194,7 @@ impl Batch {
             }
             (ToolItem::Done(end), State::Running(op)) => {
                 m.ops.close(*op);
-                self.on_end(m, at, *end, out)
+                self.on_end(m, at, end, out)
             }
             (ToolItem::Started | ToolItem::Progress(_) | ToolItem::Done(_), _) => Flow::Stay,
         }

@@ -58,7 +58,7 @@ fn deltas(count: usize) -> Attempt {
 fn long_history(messages: usize) -> History {
     let bounds = MessageBounds { parts: 1, text: 1_000, image: 0 };
     let message = |n: usize| {
-        let role = if n % 2 == 0 { Role::User } else { Role::Assistant };
+        let role = if n.is_multiple_of(2) { Role::User } else { Role::Assistant };
         let id = MessageId::new(format!("m{n}")).unwrap();
         Message::new(id, role, vec![Part::Text("some words".into())], &bounds).unwrap()
     };
