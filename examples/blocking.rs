@@ -153,7 +153,7 @@ impl<C: Codec> Program<C> {
                 // Recorded before the tool's code is entered. In one thread no two tools overlap.
                 let _ = self.step(Input::Tool { op, item: ToolItem::Started })?;
                 let end = ToolEnd::Output(self.toolbox.call(&invocation.call));
-                Ok(self.step(Input::Tool { op, item: ToolItem::Done(Box::new(end)) })?)
+                Ok(self.step(Input::Tool { op, item: ToolItem::Done(end) })?)
             }
             // No tool of this program needs an approval.
             other => Err(format!("nobody here can do {other:?}").into()),
