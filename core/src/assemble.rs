@@ -1,6 +1,7 @@
 //! Putting a response together from stream items, within bounds, and judging it (M3, M7, M8).
 
 use crate::id::{CallRef, check_id};
+use crate::joined::Joined;
 use crate::json::encoded_len;
 use crate::message::{Part, ProviderContext, ToolCall};
 use crate::model::{CallDelta, Completion, FinalCall, Finish, Problem, ProblemKind};
@@ -89,7 +90,7 @@ impl From<Violation> for Problem {
 
 #[derive(Clone, Debug)]
 enum Slot {
-    Text(Vec<u8>),
+    Text(Joined),
     Call(usize),
     Context(Arc<ProviderContext>),
 }
@@ -99,7 +100,7 @@ struct Draft {
     index: Option<u32>,
     id: Option<Text>,
     name: Option<Text>,
-    arguments: Vec<u8>,
+    arguments: Joined,
     encoded: u64,
     closed: bool,
 }
@@ -107,7 +108,7 @@ struct Draft {
 impl Draft {
     /// Whether the model has finished writing it, as far as that shows before the end of the stream.
     fn is_whole(&self) -> bool {
-        let text = core::str::from_utf8(&self.arguments).unwrap_or_default();
+        let text = core::str::from_utf8(self.arguments.as_bytes()).unwrap_or_default();
         self.name.is_some() && (parses(text) || (text.trim().is_empty() && self.closed))
     }
 }
@@ -180,10 +181,10 @@ impl Assembler {
     pub fn text(&mut self, text: &Text) -> Result<(), Violation> {
         self.spend(encoded_len(text))?;
         if let Some(Slot::Text(buffer)) = self.slots.last_mut() {
-            buffer.extend_from_slice(text.as_bytes());
+            buffer.push(text);
             return Ok(());
         }
-        self.slot(Slot::Text(text.as_bytes().to_vec()))
+        self.slot(Slot::Text(Joined::One(text.clone())))
     }
 
     /// Adds opaque material.
@@ -211,7 +212,7 @@ impl Assembler {
             let observed = draft.encoded;
             return Err(Violation::Oversized { what: "bytes of arguments", limit, observed });
         }
-        draft.arguments.extend_from_slice(delta.arguments.as_bytes());
+        draft.arguments.push(&delta.arguments);
         if draft.id.is_none() {
             draft.id = id.cloned();
         }
@@ -252,7 +253,8 @@ impl Assembler {
         let id = call.id.clone().filter(|id| !id.is_empty());
         if let Some(at) = self.drafts.iter().position(|draft| id.is_some() && draft.id == id) {
             let same = self.drafts.get(at).is_some_and(|draft| {
-                draft.name.as_ref() == Some(&call.name) && draft.arguments == call.arguments.as_bytes()
+                draft.name.as_ref() == Some(&call.name)
+                    && draft.arguments.as_bytes() == call.arguments.as_bytes()
             });
             return if same { Ok(None) } else { Err(Violation::RepeatedId { ordinal: at }) };
         }
@@ -360,7 +362,7 @@ impl Assembler {
         let mut parts = Vec::with_capacity(self.slots.len());
         for slot in self.slots {
             match slot {
-                Slot::Text(bytes) => parts.push(Part::Text(into_text(bytes))),
+                Slot::Text(text) => parts.push(Part::Text(text.into_text())),
                 Slot::Context(context) => parts.push(Part::Context(context)),
                 Slot::Call(at) => {
                     parts.extend(place.get_mut(at).and_then(Option::take).map(Part::ToolCall));
@@ -385,7 +387,7 @@ fn finish_draft(
     if check_id(&id).is_err() || check_id(&name).is_err() {
         return Err(Violation::InvalidId { ordinal: at });
     }
-    let arguments = into_text(draft.arguments);
+    let arguments = draft.arguments.into_text();
     let complete = match arguments.trim() {
         "" => draft.closed || ended,
         text => parses(text),
@@ -402,11 +404,6 @@ fn fresh_id(step: u32, ordinal: u32, used: &mut Vec<Text>) -> Text {
     }
     used.push(Text::new(&id));
     Text::from(id)
-}
-
-fn into_text(bytes: Vec<u8>) -> Text {
-    // The bytes were joined from whole texts, so that they are UTF-8.
-    Text::from(String::from_utf8(bytes).unwrap_or_default())
 }
 
 fn answer_of(parts: &[Part]) -> Text {

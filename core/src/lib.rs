@@ -73,6 +73,7 @@ pub mod event;
 pub mod history;
 pub mod id;
 pub mod input;
+mod joined;
 pub mod json;
 #[cfg(feature = "verify")]
 pub mod laws;

@@ -147,7 +147,7 @@ impl<F: Flavour> ToolJob<F> {
             self.end = match caught(|| Pin::new(future).poll(cx)) {
                 Some(Poll::Pending) => None,
                 Some(Poll::Ready(Ok(output))) => Some(ToolEnd::Output(output)),
-                Some(Poll::Ready(Err(fault))) => Some(ToolEnd::Failed(fault)),
+                Some(Poll::Ready(Err(fault))) => Some(ToolEnd::Failed(Box::new(fault))),
                 None => Some(ToolEnd::Panicked),
             };
         }
@@ -157,7 +157,7 @@ impl<F: Flavour> ToolJob<F> {
         }
         match self.end.take() {
             Some(end) => {
-                into.push(Input::Tool { op, item: ToolItem::Done(Box::new(end)) });
+                into.push(Input::Tool { op, item: ToolItem::Done(end) });
                 Look::Ended
             }
             None => Look::Waits,

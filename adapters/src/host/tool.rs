@@ -74,7 +74,7 @@ pub trait LocalTool: 'static {
     /// the tool is declared [`fatal`](ToolSpec::fatal) (T3).
     fn call(
         &self,
-        invocation: Arc<ToolInvocation>,
+        invocation: ToolInvocation,
         cx: ToolContext,
     ) -> impl Future<Output = Result<ToolOutput, ToolFault>>;
 }
@@ -93,7 +93,7 @@ pub trait LocalTool: 'static {
 ///         self.0.clone()
 ///     }
 ///
-///     async fn call(&self, _: Arc<ToolInvocation>, cx: ToolContext) -> Result<ToolOutput, ToolFault> {
+///     async fn call(&self, _: ToolInvocation, cx: ToolContext) -> Result<ToolOutput, ToolFault> {
 ///         cx.progress("looking at the clock").await;
 ///         Ok(ToolOutput::text("noon"))
 ///     }
@@ -110,7 +110,7 @@ pub trait Tool: Send + Sync + 'static {
     /// A [`ToolFault`] if the tool's infrastructure failed.
     fn call(
         &self,
-        invocation: Arc<ToolInvocation>,
+        invocation: ToolInvocation,
         cx: ToolContext,
     ) -> impl Future<Output = Result<ToolOutput, ToolFault>> + Send;
 }
@@ -122,7 +122,7 @@ impl<T: Tool> LocalTool for T {
 
     fn call(
         &self,
-        invocation: Arc<ToolInvocation>,
+        invocation: ToolInvocation,
         cx: ToolContext,
     ) -> impl Future<Output = Result<ToolOutput, ToolFault>> {
         Tool::call(self, invocation, cx)
@@ -188,7 +188,7 @@ where
         self.spec.clone()
     }
 
-    async fn call(&self, invocation: Arc<ToolInvocation>, cx: ToolContext) -> Result<ToolOutput, ToolFault> {
+    async fn call(&self, invocation: ToolInvocation, cx: ToolContext) -> Result<ToolOutput, ToolFault> {
         match arguments(&invocation) {
             Ok(arguments) => (self.call)(arguments, cx).await,
             Err(output) => Ok(output),
@@ -205,7 +205,7 @@ where
         self.spec.clone()
     }
 
-    async fn call(&self, invocation: Arc<ToolInvocation>, cx: ToolContext) -> Result<ToolOutput, ToolFault> {
+    async fn call(&self, invocation: ToolInvocation, cx: ToolContext) -> Result<ToolOutput, ToolFault> {
         match arguments(&invocation) {
             Ok(arguments) => (self.call)(arguments, cx).await,
             Err(output) => Ok(output),

@@ -73,7 +73,7 @@ impl<F: Flavour> HostTransport<F> {
         }
     }
 
-    fn tool(&self, invocation: Arc<ToolInvocation>, waker: &Waker) -> Job<F> {
+    fn tool(&self, invocation: ToolInvocation, waker: &Waker) -> Job<F> {
         let progress = Arc::new(ProgressSlot::new(waker.clone()));
         let cx = ToolContext {
             token: self.token.clone(),
@@ -92,7 +92,7 @@ impl<F: Flavour> HostTransport<F> {
                     started: false,
                     future: None,
                     progress,
-                    end: Some(ToolEnd::Failed(fault)),
+                    end: Some(ToolEnd::Failed(Box::new(fault))),
                 })
             }
         }

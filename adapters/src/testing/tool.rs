@@ -39,7 +39,7 @@ enum Act {
 
 #[derive(Debug, Default)]
 struct Account {
-    seen: Vec<Arc<ToolInvocation>>,
+    seen: Vec<ToolInvocation>,
     finished: usize,
     dropped: usize,
 }
@@ -123,7 +123,7 @@ impl<T> ScriptedTool<T> {
 
     /// Its declaration, and what comes of a call: each item after a wait that counts from the one before.
     pub(super) fn schedule(&self) -> (ToolSpec, Vec<(Duration, ToolItem)>) {
-        let done = |end| ToolItem::Done(Box::new(end));
+        let done = |end| ToolItem::Done(end);
         let (mut items, mut wait) = (Vec::new(), Duration::ZERO);
         for act in &self.acts {
             let (item, last) = match act {
@@ -134,7 +134,7 @@ impl<T> ScriptedTool<T> {
                 Act::Hang => return (self.spec.clone(), items),
                 Act::Progress(text) => (ToolItem::Progress(text.as_str().into()), false),
                 Act::Output(output) => (done(ToolEnd::Output(output.clone())), true),
-                Act::Fault(fault) => (done(ToolEnd::Failed(fault.clone())), true),
+                Act::Fault(fault) => (done(ToolEnd::Failed(Box::new(fault.clone()))), true),
                 Act::Panic => (done(ToolEnd::Panicked), true),
             };
             items.push((std::mem::take(&mut wait), item));
@@ -162,7 +162,7 @@ impl<T> ScriptedTool<T> {
     }
 
     /// The calls, in the order in which they were entered.
-    pub fn seen(&self) -> Vec<Arc<ToolInvocation>> {
+    pub fn seen(&self) -> Vec<ToolInvocation> {
         lock(&self.account).seen.clone()
     }
 }
@@ -191,7 +191,7 @@ impl<T: Timer + Clone + Send + Sync + 'static> Tool for ScriptedTool<T> {
         self.spec.clone()
     }
 
-    async fn call(&self, invocation: Arc<ToolInvocation>, cx: ToolContext) -> Result<ToolOutput, ToolFault> {
+    async fn call(&self, invocation: ToolInvocation, cx: ToolContext) -> Result<ToolOutput, ToolFault> {
         lock(&self.account).seen.push(invocation);
         let mut booking = Booking(Arc::clone(&self.account), false);
         for act in &self.acts {

@@ -124,7 +124,7 @@ fn tool_item(item: &ToolItem) -> String {
     match item {
         ToolItem::Started => String::from("started"),
         ToolItem::Progress(text) => format!("progress {}", squeezed(&format!("{text:?}"))),
-        ToolItem::Done(end) => match &**end {
+        ToolItem::Done(end) => match end {
             ToolEnd::Output(output) if output.is_error => format!("error {}", parts(&output.content)),
             ToolEnd::Output(output) => format!("done {}", parts(&output.content)),
             ToolEnd::Failed(fault) => format!("fault {}", squeezed(&format!("{:?}", fault.message))),

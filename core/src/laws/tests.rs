@@ -48,7 +48,7 @@ fn nearly_done() -> Checked {
     let begun = step(&mut run, done(1, Finish::ToolCalls));
     assert!(matches!(begun.outputs[..], [Output::Begin { op: OpId(2), work: Work::Tool(_) }]));
     step(&mut run, Input::Tool { op: OpId(2), item: ToolItem::Started });
-    let end = Box::new(ToolEnd::Output(ToolOutput::text("42")));
+    let end = ToolEnd::Output(ToolOutput::text("42"));
     step(&mut run, Input::Tool { op: OpId(2), item: ToolItem::Done(end) });
     step(&mut run, model(3, ModelItem::Text("b".into())));
     run

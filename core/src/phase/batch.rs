@@ -142,7 +142,7 @@ impl Batch {
                 State::Done(_) => continue,
                 State::Queued if !barred(&spec, open_before, &earlier) => {
                     let invocation = ToolInvocation { call: Arc::clone(&slot.call), spec: Arc::clone(&spec) };
-                    let op = m.begin_op(OpKind::Tool(at), Work::Tool(Arc::new(invocation)), out);
+                    let op = m.begin_op(OpKind::Tool(at), Work::Tool(invocation), out);
                     slot.state = State::Begun(op);
                     self.active += 1;
                 }
@@ -202,7 +202,7 @@ impl Batch {
             }
             (ToolItem::Done(end), State::Running(op)) => {
                 m.ops.close(*op);
-                self.on_end(m, at, *end, out)
+                self.on_end(m, at, end, out)
             }
             (ToolItem::Started | ToolItem::Progress(_) | ToolItem::Done(_), _) => Flow::Stay,
         }

@@ -67,7 +67,7 @@ fn fail(kind: ProblemKind) -> ModelItem {
 }
 
 fn output() -> ToolItem {
-    ToolItem::Done(Box::new(ToolEnd::Output(ToolOutput::text("42"))))
+    ToolItem::Done(ToolEnd::Output(ToolOutput::text("42")))
 }
 
 impl Act {
@@ -101,7 +101,7 @@ impl Act {
             Self::ToolStarted => (ToolItem::Started, false),
             Self::ToolProgress => (ToolItem::Progress("half".into()), true),
             Self::ToolDone => (output(), true),
-            Self::ToolFault => (ToolItem::Done(Box::new(ToolEnd::Failed(ToolFault::new("no")))), true),
+            Self::ToolFault => (ToolItem::Done(ToolEnd::Failed(Box::new(ToolFault::new("no")))), true),
             Self::ToolUnstarted => (output(), false),
             Self::ToolTwice => (ToolItem::Started, true),
             _ => return None,
