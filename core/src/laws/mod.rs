@@ -389,24 +389,33 @@ impl Checked {
 
     /// What a panic inside the next step would lead to: the log closes itself from its ledger (X5, E2, E3).
     pub fn survives_panic(&self) -> Result<(), Broken> {
-        let broken = |(law, what): Found| Broken { law, what, step: self.steps };
-        let mut twin = self.clone();
-        let mark = Mark::of(&twin.run);
+        self.clone().panicked().map(|_| ())
+    }
+
+    /// The run's machine has panicked: closes the log and checks what came of it.
+    pub fn panicked(&mut self) -> Result<Vec<Output>, Broken> {
+        let step = self.steps;
+        self.close().map_err(|(law, what)| Broken { law, what, step })
+    }
+
+    fn close(&mut self) -> Result<Vec<Output>, Found> {
+        let mark = Mark::of(&self.run);
         let mut outbox = Outbox::new();
-        twin.run.close_after_panic(&mut outbox);
+        self.run.close_after_panic(&mut outbox);
         let outputs: Vec<Output> = core::iter::from_fn(|| outbox.pop()).collect();
-        twin.bounded(mark, &outputs).map_err(broken)?;
-        twin.recorded(mark).map_err(broken)?;
-        if twin.account.is_started() {
-            twin.verifier.finish().map_err(|violation| broken(("X5", format!("{violation}"))))?;
-            twin.ops.stepped(&twin.run, None, &outputs).map_err(broken)?;
+        self.bounded(mark, &outputs)?;
+        self.recorded(mark)?;
+        if self.account.is_started() {
+            self.verifier.finish().map_err(|violation| ("X5", format!("{violation}")))?;
+            self.ops.stepped(&self.run, None, &outputs)?;
         }
-        let closed = Mark::of(&twin.run);
-        let answer = twin.run.step(Time::MAX, Input::Wake { quiet: true }, &mut outbox);
-        if answer != Err(Misuse::Poisoned) || Mark::of(&twin.run) != closed || !outbox.is_empty() {
-            return Err(broken(found("X5", "a run goes on after a panic of its machine")));
+        let closed = Mark::of(&self.run);
+        let mut twin = self.run.clone();
+        let answer = twin.step(Time::MAX, Input::Wake { quiet: true }, &mut outbox);
+        if answer != Err(Misuse::Poisoned) || Mark::of(&twin) != closed || !outbox.is_empty() {
+            return Err(found("X5", "a run goes on after a panic of its machine"));
         }
-        Ok(())
+        Ok(outputs)
     }
 
     /// Feeds the recorded inputs to a fresh run: its log must be equal, byte for byte (W8).
