@@ -4,6 +4,7 @@ use crate::core::event::Envelope;
 use crate::shared::{Read, RunShared};
 use futures_core::Stream;
 use std::collections::VecDeque;
+use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,7 +12,6 @@ use std::task::{Context, Poll};
 
 /// The reading end of a run's log. Events count as unread until the reader comes back for more than it has taken out
 /// at once, so that the run keeps exactly its capacity (E13).
-#[derive(Debug)]
 pub(crate) struct Feed {
     shared: Arc<RunShared>,
     buffer: VecDeque<Envelope>,
@@ -66,6 +66,12 @@ impl Feed {
             Poll::Ready(false) => Poll::Ready(None),
             Poll::Pending => Poll::Pending,
         }
+    }
+}
+
+impl fmt::Debug for Feed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Feed").field("run", &self.shared).field("buffer", &self.buffer.len()).finish()
     }
 }
 

@@ -5,12 +5,12 @@ use crate::wakers::{Ticket, WakerSet};
 use std::task::Context;
 
 /// Open once the run that owns its [`GateKeeper`] has dropped its work.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Gate {
     state: Mutex<GateState>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct GateState {
     open: bool,
     waiting: WakerSet,
@@ -23,7 +23,6 @@ impl Gate {
 }
 
 /// Opens its gate when dropped.
-#[derive(Debug)]
 pub(crate) struct GateKeeper(pub(crate) Arc<Gate>);
 
 impl Drop for GateKeeper {
@@ -38,7 +37,7 @@ impl Drop for GateKeeper {
 }
 
 /// The gates that a run has to wait for.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Gates {
     closed: Vec<(Arc<Gate>, Ticket)>,
 }

@@ -4,13 +4,13 @@ use crate::core::outcome::Outcome;
 use crate::shared::RunShared;
 use crate::sync::{Arc, AtomicBool, Ordering};
 use crate::wakers::Ticket;
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// Waits for a run's outcome; see [`Run::outcome`](crate::Run::outcome).
 #[must_use = "futures do nothing unless polled"]
-#[derive(Debug)]
 pub struct WaitForOutcome<'a> {
     shared: &'a Arc<RunShared>,
     /// Set when the handle's own stream goes unread; absent where the stream was split off.
@@ -64,5 +64,11 @@ impl Drop for WaitForOutcome<'_> {
             state.waiters.leave(&mut self.ticket)
         });
         drop(left);
+    }
+}
+
+impl fmt::Debug for WaitForOutcome<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("WaitForOutcome").field(self.shared).finish()
     }
 }

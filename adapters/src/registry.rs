@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RunKey(u64);
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Registry {
     state: Mutex<RegistryState>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct RegistryState {
     shut_down: bool,
     sessions: u64,

@@ -10,6 +10,7 @@ use crate::feed::{EventStream, Events, Feed};
 use crate::outcome::WaitForOutcome;
 use crate::shared::RunShared;
 use crate::sync::{Arc, AtomicBool, Ordering};
+use std::fmt;
 use std::future::poll_fn;
 
 /// A run: its events, its outcome, and the commands that it takes.
@@ -19,7 +20,6 @@ use std::future::poll_fn;
 ///
 /// Read the events or await the outcome: a run whose events are not read pauses when they are full (E13).
 #[must_use = "dropping the handle ends the run"]
-#[derive(Debug)]
 pub struct Run {
     // Dropped in this order: a handle that goes with its stream ends the run as a dropped handle (C9).
     handle: RunHandle,
@@ -104,7 +104,6 @@ impl Run {
 ///
 /// Dropping it ends a run that is not finished, as dropping a [`Run`] does (C8).
 #[must_use = "dropping the handle ends the run"]
-#[derive(Debug)]
 pub struct RunHandle {
     shared: Arc<RunShared>,
 }
@@ -180,5 +179,17 @@ impl Drop for RunHandle {
         if !self.shared.with(|state| state.unattended) {
             self.shared.abort(AbortCause::HandleDropped);
         }
+    }
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Run").field(&self.handle.shared).finish()
+    }
+}
+
+impl fmt::Debug for RunHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RunHandle").field(&self.shared).finish()
     }
 }

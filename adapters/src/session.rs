@@ -41,13 +41,11 @@ pub struct Session<F: Flavour, T> {
 }
 
 /// The part of a session that its runs commit to.
-#[derive(Debug)]
 pub(crate) struct SessionShared {
     pub(crate) id: SessionId,
     state: Mutex<State>,
 }
 
-#[derive(Debug)]
 struct State {
     history: History,
     revision: Revision,

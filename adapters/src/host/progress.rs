@@ -3,18 +3,18 @@
 use crate::core::text::Text;
 use crate::sync::{Arc, Mutex, lock};
 use crate::wakers::{Ticket, WakerSet};
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-#[derive(Debug)]
 pub(super) struct ProgressSlot {
     state: Mutex<SlotState>,
     /// Has the transport look here.
     tool: Waker,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct SlotState {
     report: Option<Text>,
     closed: bool,
@@ -67,7 +67,6 @@ impl ProgressSlot {
 
 /// Waits until a progress report is taken over; see [`ToolContext::progress`](super::ToolContext::progress).
 #[must_use = "futures do nothing unless polled"]
-#[derive(Debug)]
 pub struct Progress {
     slot: Arc<ProgressSlot>,
     report: Option<Text>,
@@ -94,6 +93,12 @@ impl Future for Progress {
         drop(replaced);
         // The place may have become free before this task stood in line.
         if this.slot.offer(&mut this.report) { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+impl fmt::Debug for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Progress").field("left", &self.report.is_none()).finish_non_exhaustive()
     }
 }
 

@@ -6,12 +6,12 @@ use std::collections::VecDeque;
 use std::task::{Wake, Waker};
 
 /// Operations that were woken since the transport looked last, and the task that polls the transport.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct ReadyList {
     state: Mutex<ReadyState>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct ReadyState {
     woken: Vec<OpId>,
     task: Option<Waker>,
@@ -49,7 +49,6 @@ impl ReadyList {
 }
 
 /// Wakes one operation.
-#[derive(Debug)]
 pub(super) struct OpWaker {
     op: OpId,
     /// Whether the operation stands in a queue already.

@@ -7,11 +7,12 @@ use crate::core::message::ToolCall;
 use crate::core::text::Text;
 use crate::core::tool::{ToolFault, ToolInvocation, ToolOutput, ToolSpec};
 use serde_json::Value;
+use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
 /// What a running tool gets beside its call. Clones speak for the same call.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ToolContext {
     pub(super) token: CancellationToken,
     pub(super) run: RunId,
@@ -53,6 +54,15 @@ impl ToolContext {
     /// None is lost. After the call has ended it returns at once and does nothing.
     pub fn progress(&self, text: impl Into<Text>) -> Progress {
         Progress::new(Arc::clone(&self.progress), text.into())
+    }
+}
+
+impl fmt::Debug for ToolContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolContext")
+            .field("run", &self.run)
+            .field("call", &self.call.call)
+            .finish_non_exhaustive()
     }
 }
 
