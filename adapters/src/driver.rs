@@ -34,7 +34,7 @@ pub struct Driver<T, X> {
     /// Futures of the session's earlier runs that are not dropped yet (C8).
     before: Gates,
     gate: Option<GateKeeper>,
-    ears: Ears,
+    ears: Option<Ears>,
     items: Vec<Input>,
     work: Vec<Output>,
     /// The last poll of the transport had no room.
@@ -42,6 +42,8 @@ pub struct Driver<T, X> {
     /// The transport had nothing when it was polled at this time.
     quiet: Option<Time>,
     armed: Option<(Time, Waker)>,
+    /// The alarm was looked at in this poll.
+    asked: bool,
     outcome: Option<Arc<Outcome>>,
 }
 
@@ -63,12 +65,13 @@ impl<T, X> Driver<T, X> {
             transport: Some(transport),
             before,
             gate: Some(gate),
-            ears: Ears { own, outer, heard_by: None },
+            ears: Some(Ears { own, outer, heard_by: None }),
             items: Vec::new(),
             work: Vec::new(),
             full: false,
             quiet: None,
             armed: None,
+            asked: false,
             outcome: None,
         }
     }
@@ -78,6 +81,8 @@ impl<T, X> Driver<T, X> {
         drop_caught(self.transport.take());
         drop_caught(self.timer.take());
         drop_caught(self.armed.take());
+        drop_caught(self.ears.take());
+        drop_caught(std::mem::take(&mut self.before));
         self.shared.forget_driver();
         self.gate = None;
     }
@@ -103,7 +108,10 @@ impl<T, X> Driver<T, X> {
 impl<T: Timer, X: Transport> Driver<T, X> {
     /// Goes on until the run has ended (`Ready`) or nothing is left to do for now.
     fn run(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        self.ears.listen(cx);
+        if let Some(ears) = &mut self.ears {
+            ears.listen(cx);
+        }
+        self.asked = false;
         let mut budget = Budget::default();
         loop {
             let blocked = !self.before.poll_open(cx);
@@ -185,14 +193,22 @@ impl<T: Timer, X: Transport> Driver<T, X> {
         self.shared.sleep(cx.waker())
     }
 
-    /// Whether `at` has come. An alarm that goes off earlier anyway is left as it is: deadlines move with each item.
+    /// Whether an alarm has gone off, at `at` at the latest. One that goes off earlier anyway is left as it is:
+    /// deadlines move with each item. It may have woken this task too early, so it is asked again in each poll.
     fn arm(&mut self, at: Time, cx: &mut Context<'_>) -> bool {
-        if self.armed.as_ref().is_some_and(|(armed, waker)| *armed <= at && waker.will_wake(cx.waker())) {
+        let Some(timer) = &mut self.timer else { return false };
+        let armed = self.armed.as_ref().filter(|(armed, waker)| *armed <= at && waker.will_wake(cx.waker()));
+        let (until, is_armed) = armed.map_or((at, false), |(armed, _)| (*armed, true));
+        if is_armed && self.asked {
             return false;
         }
-        let Some(timer) = &mut self.timer else { return false };
-        let due = timer.poll_at(at, cx).is_ready();
-        self.armed = if due { None } else { Some((at, cx.waker().clone())) };
+        self.asked = true;
+        let due = timer.poll_at(until, cx).is_ready();
+        if due {
+            self.armed = None;
+        } else if !is_armed {
+            self.armed = Some((until, cx.waker().clone()));
+        }
         due
     }
 }

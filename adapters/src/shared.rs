@@ -12,7 +12,7 @@ use crate::core::outcome::{LateCompletion, Outcome};
 use crate::core::output::{CancelReply, Credit, Reply, Wake};
 use crate::core::time::Time;
 use crate::core::{Input, Next, Outbox, Output, Run as Machine};
-use crate::panics::caught;
+use crate::panics::{caught, drop_caught};
 use crate::registry::{Registry, RunKey};
 use crate::session::SessionShared;
 use crate::sync::{Arc, Mutex, lock};
@@ -203,7 +203,7 @@ impl RunShared {
     /// Drops what the driver would be woken by.
     pub(crate) fn forget_driver(&self) {
         let waker = lock(&self.state).driver.take();
-        drop(waker);
+        drop_caught(waker);
     }
 
     /// Has the driver sleep, unless something happened since its last round.

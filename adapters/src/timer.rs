@@ -21,7 +21,7 @@ pub trait Timer {
     /// Waits until `at`, in place of any earlier wait of this value.
     ///
     /// `Ready` only if [`now`](Timer::now) is `at` or later: a timer that is ready too early makes drivers spin.
-    /// After `Pending` the task is woken at `at` or soon after; it may be woken before.
+    /// After `Pending` the task is woken at `at` or soon after. It may be woken before, and then asks again.
     fn poll_at(&mut self, at: Time, cx: &mut Context<'_>) -> Poll<()>;
 }
 

@@ -2,6 +2,7 @@
 
 use super::progress::ProgressSlot;
 use crate::core::id::OpId;
+use crate::panics::drop_caught;
 use crate::sync::{Arc, AtomicBool, Mutex, Ordering, lock};
 use std::collections::VecDeque;
 use std::task::{Wake, Waker};
@@ -35,6 +36,12 @@ impl ReadyList {
             state.task.replace(task)
         };
         drop(replaced);
+    }
+
+    /// Lets go of the task: tools may keep their wakers for as long as they like.
+    pub(super) fn leave(&self) {
+        let task = lock(&self.state).task.take();
+        drop_caught(task);
     }
 
     fn push(&self, op: OpId) {

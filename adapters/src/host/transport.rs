@@ -160,6 +160,7 @@ impl<F: Flavour> Transport for HostTransport<F> {
 
 impl<F: Flavour> Drop for HostTransport<F> {
     fn drop(&mut self) {
+        self.ready.leave();
         for (_, op) in std::mem::take(&mut self.ops) {
             op.job.end();
         }
