@@ -288,15 +288,16 @@ impl RunState {
         }
     }
 
-    /// Tells the machine how far the primary stream has been read.
+    /// Tells the machine how far the primary stream has been read. While nobody reads it, that is all of it, also what
+    /// is recorded in here.
     fn tell_taken(&mut self) {
-        if !self.primary || !self.next.live {
-            return;
-        }
-        if self.discarding > 0 {
-            self.pass_over();
-        }
-        if self.taken > self.told {
+        while self.primary && self.next.live {
+            if self.discarding > 0 {
+                self.pass_over();
+            }
+            if self.taken <= self.told {
+                return;
+            }
             self.told = self.taken;
             self.step(Input::Taken { through: self.taken });
         }
@@ -339,6 +340,7 @@ impl RunState {
     pub(crate) fn stop_discarding(&mut self) {
         self.discarding -= 1;
         self.pass_over();
+        self.poked = true;
     }
 
     fn pass_over(&mut self) {
@@ -372,9 +374,12 @@ impl RunState {
         } else if self.next.wake.is_some_and(|wake| wake.at <= self.now && !wake.why.is_quiet()) {
             self.step(Input::Wake { quiet: false });
         }
+        // What was recorded above may have filled a stream that nobody reads.
+        self.tell_taken();
         while !self.next.credit.is_zero() {
             let Some(item) = self.held.pop_front() else { break };
             self.feed(item);
+            self.tell_taken();
         }
         if let Some(work) = round.work {
             while let Some(output) = self.out.pop() {

@@ -66,10 +66,15 @@ impl<C: Codec> Endpoint<C> {
             headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?))).collect();
         let now_unix = SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs());
         let head = Head { status, headers: &headers, now_unix };
-        Answer::new(Arc::clone(&self.codec), request, self.key.clone(), head)
+        Answer::new(Arc::clone(&self.codec), request, self.secrets().into(), head)
     }
 
     fn lost(&self, error: &io::Error) -> Problem {
-        connection_problem(&format!("{}: {error}", self.base_url), self.key.as_ref())
+        connection_problem(&format!("{}: {error}", self.base_url), &self.secrets())
+    }
+
+    fn secrets(&self) -> Vec<Secret> {
+        let in_url = Secret::in_url(self.base_url.as_str());
+        self.key.iter().cloned().chain(in_url).collect()
     }
 }

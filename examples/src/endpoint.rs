@@ -105,7 +105,13 @@ impl Target {
 /// The key from the environment: needed unless the server is local.
 fn key_from_environment(provider: Provider, base_url: &BaseUrl) -> Result<Option<Secret>, UsageError> {
     let variable = provider.key_variable();
-    match std::env::var(variable).ok().filter(|key| !key.trim().is_empty()) {
+    let key = match std::env::var(variable) {
+        Err(std::env::VarError::NotUnicode(_)) => {
+            return Err(UsageError::new(format_args!("{variable} must be UTF-8")));
+        }
+        set => set.ok(),
+    };
+    match key.filter(|key| !key.trim().is_empty()) {
         Some(key) => Ok(Some(Secret::new(&key))),
         None if base_url.is_local() => Ok(None),
         None => Err(UsageError::new(format_args!("{base_url} needs a key: set {variable}"))),
@@ -131,6 +137,10 @@ impl BaseUrl {
         let uri: Uri = text.parse().map_err(|_| error("is not a URL"))?;
         if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none_or(str::is_empty) {
             return Err(error("must begin with http:// or https:// and a host"));
+        }
+        let place = uri.authority().map_or("", |authority| authority.as_str());
+        if place.rsplit_once(':').is_some_and(|(_, port)| is_number(port)) && uri.port_u16().is_none() {
+            return Err(error("names a port above 65535"));
         }
         if uri.query().is_some() || text.contains('#') {
             return Err(error("must have neither query nor fragment"));
@@ -168,6 +178,10 @@ impl BaseUrl {
     }
 }
 
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 impl fmt::Display for BaseUrl {
     /// Scheme, host and port: a password stays out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -195,8 +209,17 @@ mod tests {
         ] {
             assert_eq!(BaseUrl::parse(text).unwrap().as_str(), kept);
         }
-        for text in ["", "localhost:8080", "ftp://h", "http://", "/v1", "http://h/?key=x", "http://h/#x", "h"]
-        {
+        for text in [
+            "",
+            "localhost:8080",
+            "ftp://h",
+            "http://",
+            "/v1",
+            "http://h/?key=x",
+            "http://h/#x",
+            "h",
+            "http://h:99999",
+        ] {
             assert!(BaseUrl::parse(text).is_err(), "{text}");
         }
     }

@@ -4,8 +4,8 @@ use super::{HttpClient, HttpError, HttpMethod, HttpRequest, HttpResponse, LocalH
 use crate::host::{LocalModel, Model, ModelContext};
 use futures_core::Stream;
 use runloom_core::model::{ModelItem, ModelRequest, Problem, ProblemKind};
-use runloom_core::provider::answer::{Answer, Head, mask};
-use runloom_core::provider::{Codec, Secret};
+use runloom_core::provider::answer::{Answer, Head};
+use runloom_core::provider::{Codec, Secret, mask};
 use std::collections::VecDeque;
 use std::fmt;
 use std::pin::Pin;
@@ -55,6 +55,15 @@ impl Endpoint {
     }
 }
 
+impl Endpoint {
+    fn secrets(&self) -> Vec<Secret> {
+        let mut secrets = Secret::in_url(&self.base_url);
+        secrets.extend(self.key.clone());
+        secrets.extend(self.headers.iter().flat_map(|(_, value)| Secret::in_header(value)));
+        secrets
+    }
+}
+
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Endpoint")
@@ -69,7 +78,8 @@ impl fmt::Debug for Endpoint {
 ///
 /// A failed answer becomes a typed [`Problem`]. The body is read as it is consumed, so that
 /// back-pressure reaches the provider; dropping the stream closes the connection. Nothing is retried here: that is
-/// the run's part. The key is masked in every text that the provider sends back as an error.
+/// the run's part. Key, values of further headers, and user and password of the URL are masked in every text that the
+/// provider sends back as an error (M5).
 #[derive(Clone, Debug)]
 pub struct HttpModel<C, K> {
     inner: Arc<Inner<C, K>>,
@@ -86,19 +96,28 @@ struct Inner<C, K> {
     codec: Arc<C>,
     client: K,
     endpoint: Endpoint,
+    /// All that a server might repeat and nobody is to see.
+    secrets: Arc<[Secret]>,
+}
+
+impl<C, K> Inner<C, K> {
+    fn new(codec: C, client: K, endpoint: Endpoint) -> Arc<Self> {
+        let secrets = endpoint.secrets().into();
+        Arc::new(Self { codec: Arc::new(codec), client, endpoint, secrets })
+    }
 }
 
 impl<C, K> HttpModel<C, K> {
     /// A model that speaks `codec` over `client` to `endpoint`.
     pub fn new(codec: C, client: K, endpoint: Endpoint) -> Self {
-        Self { inner: Arc::new(Inner { codec: Arc::new(codec), client, endpoint }) }
+        Self { inner: Inner::new(codec, client, endpoint) }
     }
 }
 
 impl<C, K> LocalHttpModel<C, K> {
     /// A model that speaks `codec` over `client` to `endpoint`.
     pub fn new(codec: C, client: K, endpoint: Endpoint) -> Self {
-        Self { inner: Arc::new(Inner { codec: Arc::new(codec), client, endpoint }) }
+        Self { inner: Inner::new(codec, client, endpoint) }
     }
 }
 
@@ -152,7 +171,7 @@ impl<C: Codec, K> Inner<C, K> {
 
     fn problem(&self, error: &HttpError) -> Problem {
         let mut problem = problem_of(error);
-        mask(&mut problem, self.endpoint.key.as_ref());
+        mask(&mut problem, &self.secrets);
         problem
     }
 
@@ -160,7 +179,7 @@ impl<C: Codec, K> Inner<C, K> {
         let headers: Vec<(&str, &str)> = response.headers.iter().collect();
         let now_unix = self.endpoint.wall_clock.as_ref().map(|now| now());
         let head = Head { status: response.status, headers: &headers, now_unix };
-        let answer = Answer::new(Arc::clone(&self.codec), request, self.endpoint.key.clone(), head);
+        let answer = Answer::new(Arc::clone(&self.codec), request, Arc::clone(&self.secrets), head);
         HttpModelStream { body: Some(Box::pin(response.body)), answer, items: VecDeque::new() }
     }
 }

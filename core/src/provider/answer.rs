@@ -1,6 +1,6 @@
 //! One HTTP answer as it comes in: whatever its status, its bytes become model items.
 
-use super::{Codec, Decode, Secret};
+use super::{Codec, Decode, Secret, mask};
 use crate::model::{ModelItem, ModelRequest, Problem, ProblemKind};
 use crate::text::Text;
 use alloc::boxed::Box;
@@ -15,10 +15,10 @@ pub const MAX_ERROR_BODY: usize = 64 * 1024;
 /// Feed it the body as it arrives and say how the body ended; take what [`Answer::feed`], [`Answer::finish`] and
 /// [`Answer::fail`] append. A status from 200 to 299 is decoded as a stream; any other becomes one
 /// [`ModelItem::Failed`] with a typed [`Problem`], read from status, header and body. Nothing is appended after `Done`
-/// or `Failed`. The key, which a server may repeat in what it says about it, is masked in every problem (M5).
+/// or `Failed`. Secrets, which a server may repeat in what it says about them, are masked in every problem (M5).
 pub struct Answer<C: Codec> {
     codec: Arc<C>,
-    key: Option<Secret>,
+    secrets: Arc<[Secret]>,
     state: State<C::Decoder>,
 }
 
@@ -48,8 +48,8 @@ pub struct Head<'a> {
 }
 
 impl<C: Codec> Answer<C> {
-    /// The answer to `request` that begins with `head`. `key` is what the request was authorized with.
-    pub fn new(codec: Arc<C>, request: &ModelRequest, key: Option<Secret>, head: Head<'_>) -> Self {
+    /// The answer to `request` that begins with `head`. `secrets` are what the request was authorized with.
+    pub fn new(codec: Arc<C>, request: &ModelRequest, secrets: Arc<[Secret]>, head: Head<'_>) -> Self {
         let state = if (200..300).contains(&head.status) {
             State::Stream(codec.decoder(request))
         } else {
@@ -61,7 +61,7 @@ impl<C: Codec> Answer<C> {
                 body: Vec::new(),
             }))
         };
-        Self { codec, key, state }
+        Self { codec, secrets, state }
     }
 
     /// Whether `Done` or `Failed` has been appended: the connection may be closed.
@@ -119,12 +119,12 @@ impl<C: Codec> Answer<C> {
         }
     }
 
-    /// Masks the key in a problem and notes the end.
+    /// Masks the secrets in a problem and notes the end.
     fn seal(&mut self, before: usize, out: &mut [ModelItem]) {
         for item in out.iter_mut().skip(before) {
             match item {
                 ModelItem::Failed(problem) => {
-                    mask(problem, self.key.as_ref());
+                    mask(problem, &self.secrets);
                     self.state = State::Ended;
                 }
                 ModelItem::Done(_) => self.state = State::Ended,
@@ -145,18 +145,11 @@ impl<C: Codec> Answer<C> {
     }
 }
 
-/// A problem of the connection itself, with the key masked; for requests that never got an answer.
-pub fn connection_problem(message: &str, key: Option<&Secret>) -> Problem {
+/// A problem of the connection itself, with `secrets` masked; for requests that never got an answer.
+pub fn connection_problem(message: &str, secrets: &[Secret]) -> Problem {
     let mut problem = Problem::new(ProblemKind::Connection, message);
-    mask(&mut problem, key);
+    mask(&mut problem, secrets);
     problem
-}
-
-/// Masks `key` in the text of `problem` (M5).
-pub fn mask(problem: &mut Problem, key: Option<&Secret>) {
-    if let Some(key) = key {
-        problem.message = key.mask(&problem.message);
-    }
 }
 
 impl<C: Codec> core::fmt::Debug for Answer<C> {
@@ -176,9 +169,9 @@ mod tests {
 
     fn answer(status: u16) -> Answer<Anthropic> {
         let request = ModelRequest::new(ModelSpec::new("m"), History::default(), []);
-        let key = Some(Secret::new("sesame-canary"));
+        let secrets = Arc::from([Secret::new("sesame-canary")]);
         let head = Head { status, headers: &[("retry-after", "7")], now_unix: None };
-        Answer::new(Arc::new(Anthropic::new()), &request, key, head)
+        Answer::new(Arc::new(Anthropic::new()), &request, secrets, head)
     }
 
     fn problem(items: &[ModelItem]) -> &Problem {

@@ -120,19 +120,28 @@ fn the_file_of_the_environment_takes_the_place_of_the_built_in_authorities() {
     server.end();
 }
 
+/// Reads the first bytes of a handshake, sends these bytes, and closes; what the client says to that.
+fn in_place_of_a_handshake(bytes: &'static [u8]) -> HttpError {
+    let server = serve(move |mut stream| {
+        std::io::Read::read(&mut stream, &mut [0; 4096]).unwrap();
+        stream.write_all(bytes).unwrap();
+    });
+    let error = send(&plain(), get(secure_url(&server))).unwrap_err();
+    server.end();
+    error
+}
+
 #[test]
 fn a_server_without_tls_is_a_tls_failure() {
-    for bytes in ["HTTP/1.1 400 Bad Request\r\n\r\n", ""] {
-        // Only the first bytes of the handshake are read before it answers.
-        let bytes = bytes.to_owned();
-        let server = serve(move |mut stream| {
-            std::io::Read::read(&mut stream, &mut [0; 4096]).unwrap();
-            stream.write_all(bytes.as_bytes()).unwrap();
-        });
-        let error = send(&plain(), get(secure_url(&server))).unwrap_err();
-        assert!(matches!(error, HttpError::Tls(_)), "{error}");
-        server.end();
-    }
+    let error = in_place_of_a_handshake(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+    assert!(matches!(error, HttpError::Tls(_)), "{error}");
+}
+
+/// It says nothing about certificates, and another try may fare better.
+#[test]
+fn a_handshake_that_breaks_off_is_a_closed_connection() {
+    let error = in_place_of_a_handshake(b"");
+    assert!(matches!(error, HttpError::Closed(_)), "{error}");
 }
 
 #[test]

@@ -72,9 +72,9 @@ async fn secure(tls: &TlsConnector, target: &Target, stream: TcpStream) -> Resul
         .map_err(|_| HttpError::InvalidUrl(HttpErrorText::new("no certificate can name this host")))?;
     match tls.connect(name, stream).await {
         Ok(stream) => Ok(Connection::Secure(Box::new(stream))),
-        Err(error) => Err(HttpError::Tls(match tls_cause(&error) {
-            Some(cause) => HttpErrorText::new(cause),
-            None => HttpErrorText::new(format_args!("the handshake broke off: {error}")),
-        })),
+        Err(error) => Err(match tls_cause(&error) {
+            Some(cause) => HttpError::Tls(HttpErrorText::new(cause)),
+            None => HttpError::Closed(HttpErrorText::new(format_args!("in the TLS handshake: {error}"))),
+        }),
     }
 }
