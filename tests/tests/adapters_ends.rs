@@ -24,11 +24,11 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum On {
     Bare,
-    BlockOn,
+    Blocking,
     Smol,
 }
 
-const ALL: [On; 3] = [On::Bare, On::BlockOn, On::Smol];
+const ALL: [On; 3] = [On::Bare, On::Blocking, On::Smol];
 
 /// Runs the driver to its end while the stream is read.
 fn drive<F: Future + Send + 'static>(on: On, timer: &ManualTimer, driver: F, mut stream: EventStream)
@@ -46,7 +46,7 @@ where
             let driver = async move { drop(driver.await) };
             assert!(run_all(timer, vec![Box::pin(driver), Box::pin(read)]));
         }
-        On::BlockOn => {
+        On::Blocking => {
             let clock = ticking(timer);
             futures_lite::future::block_on(futures_lite::future::or(
                 async { drop(futures_lite::future::zip(driver, read).await) },
@@ -90,15 +90,16 @@ fn case<M: Model>(
     for tool in tools {
         host = host.tool(tool);
     }
-    let session = Engine::new(host.build().unwrap(), timer.clone()).session().unwrap();
-    let (run, driver) = session.start("go").unwrap();
+    let host = host.build().expect("a host");
+    let session = Engine::new(host, timer.clone()).session().expect("a session");
+    let (run, driver) = session.start("go").expect("a run");
     let (handle, stream) = run.split();
     Case { session, handle, stream, driver }
 }
 
 fn ended(session: &Session<Shared, ManualTimer>, handle: &RunHandle) -> RunResult {
     assert_ended(handle);
-    let outcome = handle.try_outcome().unwrap();
+    let outcome = handle.try_outcome().expect("an outcome");
     assert_eq!(session.revision(), outcome.revision);
     assert_eq!(session.history(), outcome.history);
     assert_eq!(session.history().open_calls(), 0);
