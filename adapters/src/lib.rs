@@ -58,7 +58,7 @@
 //!   [`LocalModel`], [`LocalTool`] and [`LocalApprover`], which may hold what stays on one thread.
 //! - Nothing here reads a clock or starts a thread. The feature `smol` brings a timer and an HTTP client.
 //!
-//! The state machine itself is the crate [`runloom_core`], here as [`core`](crate::core).
+//! The state machine itself is the crate [`runloom_core`], here as [`core`].
 
 pub use runloom_core as core;
 

@@ -4,10 +4,10 @@ use futures_lite::future::{block_on, zip};
 use runloom::smol::SmolTimer;
 use runloom::testing::{Attempt, ScriptedModel, ScriptedTool};
 use runloom::{
-    Access, Approval, CancellationToken, Driver, Engine, EngineBuilder, EventStream, Events, Host,
-    HostBuilder, HostTransport, ManualTimer, ModelItem, ModelSpec, Run, RunHandle, Session, Shared, Timer,
-    ToolOutput, ToolSpec, WaitForCancellation, WaitForOutcome, local_approver_fn, local_model_fn,
-    local_tool_fn, sleep,
+    Access, Approval, CancellationToken, Completion, Driver, Engine, EngineBuilder, EventStream, Events,
+    FinalCall, Finish, Host, HostBuilder, HostTransport, LocalModel, ManualTimer, ModelItem, ModelSpec, Run,
+    RunHandle, Session, Shared, Timer, ToolOutput, ToolSpec, WaitForCancellation, WaitForOutcome,
+    local_approver_fn, local_model_fn, local_tool_fn, sleep,
 };
 use runloom_tests::bare::run_all;
 use runloom_tests::runs::{TestEngine, assert_ended, engine};
@@ -130,36 +130,31 @@ fn logs_are_equal_on_every_executor() {
     }
 }
 
+/// Calls `tell` once, then says how many messages it was sent. It holds what is not `Send` in all of its parts.
+fn local_model(turns: &Rc<Cell<u32>>) -> impl LocalModel + use<> {
+    let turns = Rc::clone(turns);
+    local_model_fn(move |request, cx| {
+        let turns = Rc::clone(&turns);
+        async move {
+            turns.set(turns.get() + 1);
+            assert!(!cx.token().is_cancelled());
+            let (name, arguments) = ("tell".into(), r#"{"what":"hello"}"#.into());
+            let first = match turns.get() {
+                1 => ModelItem::Call(Box::new(FinalCall { id: None, name, arguments })),
+                _ => ModelItem::Text(format!("{} messages", request.history.len()).into()),
+            };
+            let done = ModelItem::Done(Box::new(Completion::new(Some(Finish::Stop), "stop")));
+            Ok(futures_lite::stream::iter([first, done].into_iter().inspect(move |_| turns.set(turns.get()))))
+        }
+    })
+}
+
 /// Models, tools and approvers that stay on one thread, and a session over two runs.
 #[test]
 fn local_hosts_may_hold_what_is_not_send() {
     let told = Rc::new(RefCell::new(Vec::<String>::new()));
     let turns = Rc::new(Cell::new(0));
-    let model = local_model_fn({
-        let turns = Rc::clone(&turns);
-        move |request, cx| {
-            let turns = Rc::clone(&turns);
-            async move {
-                turns.set(turns.get() + 1);
-                assert!(!cx.token().is_cancelled());
-                let call = turns.get() == 1;
-                let attempt = if call { ("tell", "{\"what\":\"hello\"}") } else { ("", "") };
-                let items = if attempt.0.is_empty() {
-                    vec![ModelItem::Text(format!("{} messages", request.history.len()).into())]
-                } else {
-                    vec![ModelItem::Call(Box::new(runloom_core::model::FinalCall {
-                        id: None,
-                        name: attempt.0.into(),
-                        arguments: attempt.1.into(),
-                    }))]
-                };
-                let done = runloom::Completion::new(Some(runloom::Finish::Stop), "stop");
-                let items = items.into_iter().chain([ModelItem::Done(Box::new(done))]);
-                let keeps = Rc::clone(&turns);
-                Ok(futures_lite::stream::iter(items.inspect(move |_| drop(Rc::clone(&keeps)))))
-            }
-        }
-    });
+    let model = local_model(&turns);
     let spec = ToolSpec::new("tell", "", "{}").unwrap().needs_approval();
     let tool = local_tool_fn(spec, {
         let told = Rc::clone(&told);
