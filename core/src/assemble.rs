@@ -1,11 +1,12 @@
 //! Putting a response together from stream items, within bounds, and judging it (M3, M7, M8).
 
 use crate::id::{CallRef, check_id};
+use crate::joined::Joined;
 use crate::json::encoded_len;
 use crate::message::{Part, ProviderContext, ToolCall};
-use crate::model::{CallDelta, Completion, FinalCall, Finish};
+use crate::model::{CallDelta, Completion, FinalCall, Finish, Problem, ProblemKind};
 use crate::text::Text;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -81,9 +82,15 @@ pub enum Violation {
     PostTerminal,
 }
 
+impl From<Violation> for Problem {
+    fn from(violation: Violation) -> Self {
+        Self::new(ProblemKind::InvalidResponse, &violation.to_string())
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Slot {
-    Text(Vec<u8>),
+    Text(Joined),
     Call(usize),
     Context(Arc<ProviderContext>),
 }
@@ -93,9 +100,17 @@ struct Draft {
     index: Option<u32>,
     id: Option<Text>,
     name: Option<Text>,
-    arguments: Vec<u8>,
+    arguments: Joined,
     encoded: u64,
     closed: bool,
+}
+
+impl Draft {
+    /// Whether the model has finished writing it, as far as that shows before the end of the stream.
+    fn is_whole(&self) -> bool {
+        let text = core::str::from_utf8(self.arguments.as_bytes()).unwrap_or_default();
+        self.name.is_some() && (parses(text) || (text.trim().is_empty() && self.closed))
+    }
 }
 
 /// A response in the making.
@@ -166,10 +181,10 @@ impl Assembler {
     pub fn text(&mut self, text: &Text) -> Result<(), Violation> {
         self.spend(encoded_len(text))?;
         if let Some(Slot::Text(buffer)) = self.slots.last_mut() {
-            buffer.extend_from_slice(text.as_bytes());
+            buffer.push(text);
             return Ok(());
         }
-        self.slot(Slot::Text(text.as_bytes().to_vec()))
+        self.slot(Slot::Text(Joined::One(text.clone())))
     }
 
     /// Adds opaque material.
@@ -197,7 +212,7 @@ impl Assembler {
             let observed = draft.encoded;
             return Err(Violation::Oversized { what: "bytes of arguments", limit, observed });
         }
-        draft.arguments.extend_from_slice(delta.arguments.as_bytes());
+        draft.arguments.push(&delta.arguments);
         if draft.id.is_none() {
             draft.id = id.cloned();
         }
@@ -238,7 +253,8 @@ impl Assembler {
         let id = call.id.clone().filter(|id| !id.is_empty());
         if let Some(at) = self.drafts.iter().position(|draft| id.is_some() && draft.id == id) {
             let same = self.drafts.get(at).is_some_and(|draft| {
-                draft.name.as_ref() == Some(&call.name) && draft.arguments == call.arguments.as_bytes()
+                draft.name.as_ref() == Some(&call.name)
+                    && draft.arguments.as_bytes() == call.arguments.as_bytes()
             });
             return if same { Ok(None) } else { Err(Violation::RepeatedId { ordinal: at }) };
         }
@@ -268,11 +284,7 @@ impl Assembler {
 
     /// Whether the stream was cut: it ended without a finish, usage or complete call (M8).
     pub fn is_truncated(&self, end: &Completion, reported: bool) -> bool {
-        let whole = |draft: &Draft| {
-            let text = core::str::from_utf8(&draft.arguments).unwrap_or_default();
-            draft.name.is_some() && (parses(text) || (text.trim().is_empty() && draft.closed))
-        };
-        end.finish.is_none() && !reported && !self.drafts.iter().any(whole)
+        end.finish.is_none() && !reported && !self.drafts.iter().any(Draft::is_whole)
     }
 
     /// Judges the response at the good end of its stream. `reported`: whether usage was reported.
@@ -280,7 +292,7 @@ impl Assembler {
         if self.is_truncated(end, reported) {
             return Err(Violation::Truncated);
         }
-        let response = self.build(end.finish != Some(Finish::Length))?;
+        let response = self.build(end.finish != Some(Finish::Length), false)?;
         if end.finish == Some(Finish::ToolCalls) && response.calls.is_empty() {
             return Err(Violation::NoCalls);
         }
@@ -300,18 +312,16 @@ impl Assembler {
         Ok(response)
     }
 
-    /// What an ended attempt leaves: its text and its complete calls, without context (C4, M9).
+    /// What an ended attempt leaves: its text and its complete calls, without context (C4, M9). A call that was still
+    /// being written is left out, whatever it lacks; a malformed attempt leaves nothing.
     pub fn abort(self) -> Response {
-        let mut response = self.clone().build(false).unwrap_or(Response {
-            // A malformed attempt leaves nothing.
+        let mut response = self.build(false, true).unwrap_or(Response {
             parts: Vec::new(),
             answer: Text::EMPTY,
             calls: Vec::new(),
         });
-        response.calls.retain(|call| call.complete);
-        let calls = &mut response.calls;
         response.parts.retain(|part| match part {
-            Part::ToolCall(call) => calls.iter().any(|kept| kept.call.id == call.id),
+            Part::ToolCall(_) => true,
             Part::Text(text) => !text.is_empty(),
             Part::Image(_) | Part::ToolResult(_) | Part::Context(_) => false,
         });
@@ -320,16 +330,22 @@ impl Assembler {
 
     /// The calls so far, for display; none if the response is malformed.
     pub(crate) fn drafts(self) -> Vec<AssembledCall> {
-        self.build(false).map(|response| response.calls).unwrap_or_default()
+        self.build(false, false).map(|response| response.calls).unwrap_or_default()
     }
 
-    /// Parts and calls; `ended`: whether a call without arguments may be taken as whole.
-    fn build(self, ended: bool) -> Result<Response, Violation> {
+    /// Parts and calls; `ended`: whether a call without arguments may be taken as whole; `whole`: complete calls only,
+    /// each with the ordinal that its pieces had.
+    fn build(self, ended: bool, whole: bool) -> Result<Response, Violation> {
         let mut calls: Vec<AssembledCall> = Vec::with_capacity(self.drafts.len());
         let mut place = Vec::with_capacity(self.drafts.len());
         let mut used_ids: Vec<Text> = self.drafts.iter().filter_map(|draft| draft.id.clone()).collect();
         for (at, draft) in self.drafts.into_iter().enumerate() {
-            let built = finish_draft(self.step, calls.len(), at, draft, ended, &mut used_ids)?;
+            if whole && !draft.is_whole() {
+                place.push(None);
+                continue;
+            }
+            let ordinal = if whole { at } else { calls.len() };
+            let built = finish_draft(self.step, ordinal, at, draft, ended, &mut used_ids)?;
             match calls.iter().find(|other| other.call.id == built.call.id) {
                 Some(other)
                     if other.call.name == built.call.name && other.call.arguments == built.call.arguments =>
@@ -346,7 +362,7 @@ impl Assembler {
         let mut parts = Vec::with_capacity(self.slots.len());
         for slot in self.slots {
             match slot {
-                Slot::Text(bytes) => parts.push(Part::Text(into_text(bytes))),
+                Slot::Text(text) => parts.push(Part::Text(text.into_text())),
                 Slot::Context(context) => parts.push(Part::Context(context)),
                 Slot::Call(at) => {
                     parts.extend(place.get_mut(at).and_then(Option::take).map(Part::ToolCall));
@@ -371,7 +387,7 @@ fn finish_draft(
     if check_id(&id).is_err() || check_id(&name).is_err() {
         return Err(Violation::InvalidId { ordinal: at });
     }
-    let arguments = into_text(draft.arguments);
+    let arguments = draft.arguments.into_text();
     let complete = match arguments.trim() {
         "" => draft.closed || ended,
         text => parses(text),
@@ -388,11 +404,6 @@ fn fresh_id(step: u32, ordinal: u32, used: &mut Vec<Text>) -> Text {
     }
     used.push(Text::new(&id));
     Text::from(id)
-}
-
-fn into_text(bytes: Vec<u8>) -> Text {
-    // The bytes were joined from whole texts, so that they are UTF-8.
-    Text::from(String::from_utf8(bytes).unwrap_or_default())
 }
 
 fn answer_of(parts: &[Part]) -> Text {
@@ -412,5 +423,5 @@ fn answer_of(parts: &[Part]) -> Text {
 
 /// Whether `text` is JSON.
 pub(crate) fn parses(text: &str) -> bool {
-    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+    crate::read_json::check(text).is_ok()
 }

@@ -73,7 +73,10 @@ pub mod event;
 pub mod history;
 pub mod id;
 pub mod input;
+mod joined;
 pub mod json;
+#[cfg(feature = "verify")]
+pub mod laws;
 pub mod log;
 mod machine;
 pub mod message;
@@ -85,12 +88,15 @@ mod phase;
 mod planted;
 pub mod problem;
 pub mod provider;
+mod read_json;
 mod retry;
 mod run;
 pub mod text;
 pub mod time;
 pub mod tool;
 pub mod usage;
+#[cfg(feature = "verify")]
+pub mod verify;
 
 pub use input::Input;
 pub use output::{Next, Outbox, Output, Reply};

@@ -39,7 +39,7 @@ pub enum Work {
     /// Ask the model.
     Model(Arc<ModelRequest>),
     /// Run a tool.
-    Tool(Arc<ToolInvocation>),
+    Tool(ToolInvocation),
     /// Ask the approver.
     Authorize(Arc<AuthorizeRequest>),
 }

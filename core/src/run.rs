@@ -270,7 +270,7 @@ impl Run {
     fn ignore_tool(&mut self, op: OpId, item: ToolItem) {
         self.m.ignored += 1;
         if let ToolItem::Done(end) = item {
-            self.m.keep_late(op, *end);
+            self.m.keep_late(op, end);
         }
     }
 

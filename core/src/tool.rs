@@ -3,6 +3,7 @@
 use crate::message::{Part, ToolCall};
 use crate::problem::clean;
 use crate::text::Text;
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -207,7 +208,7 @@ pub enum ToolItem {
     /// Progress for people; the model never sees it.
     Progress(Text),
     /// The end.
-    Done(alloc::boxed::Box<ToolEnd>),
+    Done(ToolEnd),
 }
 
 /// How a tool's code ended.
@@ -217,7 +218,7 @@ pub enum ToolEnd {
     /// It returned.
     Output(ToolOutput),
     /// Its infrastructure failed (T3).
-    Failed(ToolFault),
+    Failed(Box<ToolFault>),
     /// It panicked (T4).
     Panicked,
 }
@@ -227,7 +228,7 @@ pub enum ToolEnd {
 #[non_exhaustive]
 pub struct ToolOutput {
     /// Text and images for the model.
-    pub content: Vec<Part>,
+    pub content: Arc<[Part]>,
     /// Whether the tool reports an error.
     pub is_error: bool,
 }
@@ -235,17 +236,17 @@ pub struct ToolOutput {
 impl ToolOutput {
     /// A successful result of one text.
     pub fn text(text: impl Into<Text>) -> Self {
-        Self { content: alloc::vec![Part::Text(text.into())], is_error: false }
+        Self { content: [Part::Text(text.into())].into(), is_error: false }
     }
 
     /// A result that tells the model what went wrong.
     pub fn error(text: impl Into<Text>) -> Self {
-        Self { content: alloc::vec![Part::Text(text.into())], is_error: true }
+        Self { content: [Part::Text(text.into())].into(), is_error: true }
     }
 
     /// A successful result of several parts: text and images.
-    pub fn parts(content: Vec<Part>) -> Self {
-        Self { content, is_error: false }
+    pub fn parts(content: impl Into<Arc<[Part]>>) -> Self {
+        Self { content: content.into(), is_error: false }
     }
 }
 

@@ -31,7 +31,7 @@ type Opened<F> = Result<<F as Flavour>::Stream, Problem>;
 type OpenModel<F> =
     <F as Flavour>::Function<(Arc<ModelRequest>, ModelContext), <F as Flavour>::Future<Opened<F>>>;
 type CallTool<F> = <F as Flavour>::Function<
-    (Arc<ToolInvocation>, ToolContext),
+    (ToolInvocation, ToolContext),
     <F as Flavour>::Future<Result<ToolOutput, ToolFault>>,
 >;
 type Decide<F> =

@@ -1,6 +1,6 @@
 //! One operation of a host: a model's attempt, a tool's call, an approval.
 
-use super::progress::ProgressSlot;
+use super::ready::OpWaker;
 use super::{Approval, Flavour, Opened};
 use crate::core::Input;
 use crate::core::id::OpId;
@@ -31,7 +31,7 @@ pub(super) struct ToolJob<F: Flavour> {
     pub(super) started: bool,
     /// `None`: the host has no such tool.
     pub(super) future: Option<F::Future<Result<ToolOutput, ToolFault>>>,
-    pub(super) progress: Arc<ProgressSlot>,
+    pub(super) state: Arc<OpWaker>,
     pub(super) end: Option<ToolEnd>,
 }
 
@@ -129,7 +129,7 @@ impl<F: Flavour> Job<F> {
     /// Ends the job: drops what it holds, whatever its drop does.
     pub(super) fn end(self) {
         if let Self::Tool(tool) = &self {
-            tool.progress.close();
+            tool.state.progress.close();
         }
         drop_caught(self);
     }
@@ -147,17 +147,17 @@ impl<F: Flavour> ToolJob<F> {
             self.end = match caught(|| Pin::new(future).poll(cx)) {
                 Some(Poll::Pending) => None,
                 Some(Poll::Ready(Ok(output))) => Some(ToolEnd::Output(output)),
-                Some(Poll::Ready(Err(fault))) => Some(ToolEnd::Failed(fault)),
+                Some(Poll::Ready(Err(fault))) => Some(ToolEnd::Failed(Box::new(fault))),
                 None => Some(ToolEnd::Panicked),
             };
         }
-        if let Some(text) = self.progress.take() {
+        if let Some(text) = self.state.progress.take() {
             into.push(Input::Tool { op, item: ToolItem::Progress(text) });
             return Look::Again;
         }
         match self.end.take() {
             Some(end) => {
-                into.push(Input::Tool { op, item: ToolItem::Done(Box::new(end)) });
+                into.push(Input::Tool { op, item: ToolItem::Done(end) });
                 Look::Ended
             }
             None => Look::Waits,

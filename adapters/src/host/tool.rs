@@ -1,6 +1,7 @@
 //! Tools, as hosts implement them.
 
-use super::progress::{Progress, ProgressSlot};
+use super::progress::Progress;
+use super::ready::OpWaker;
 use crate::CancellationToken;
 use crate::core::id::{CallRef, RunId};
 use crate::core::message::ToolCall;
@@ -16,7 +17,7 @@ pub struct ToolContext {
     pub(super) token: CancellationToken,
     pub(super) run: RunId,
     pub(super) call: Arc<ToolCall>,
-    pub(super) progress: Arc<ProgressSlot>,
+    pub(super) state: Arc<OpWaker>,
 }
 
 impl ToolContext {
@@ -52,7 +53,7 @@ impl ToolContext {
     /// One report is held at a time, and while the run's reader has fallen behind it is not taken: then this waits.
     /// None is lost. After the call has ended it returns at once and does nothing.
     pub fn progress(&self, text: impl Into<Text>) -> Progress {
-        Progress::new(Arc::clone(&self.progress), text.into())
+        Progress::new(Arc::clone(&self.state), text.into())
     }
 }
 
@@ -74,7 +75,7 @@ pub trait LocalTool: 'static {
     /// the tool is declared [`fatal`](ToolSpec::fatal) (T3).
     fn call(
         &self,
-        invocation: Arc<ToolInvocation>,
+        invocation: ToolInvocation,
         cx: ToolContext,
     ) -> impl Future<Output = Result<ToolOutput, ToolFault>>;
 }
@@ -93,7 +94,7 @@ pub trait LocalTool: 'static {
 ///         self.0.clone()
 ///     }
 ///
-///     async fn call(&self, _: Arc<ToolInvocation>, cx: ToolContext) -> Result<ToolOutput, ToolFault> {
+///     async fn call(&self, _: ToolInvocation, cx: ToolContext) -> Result<ToolOutput, ToolFault> {
 ///         cx.progress("looking at the clock").await;
 ///         Ok(ToolOutput::text("noon"))
 ///     }
@@ -110,7 +111,7 @@ pub trait Tool: Send + Sync + 'static {
     /// A [`ToolFault`] if the tool's infrastructure failed.
     fn call(
         &self,
-        invocation: Arc<ToolInvocation>,
+        invocation: ToolInvocation,
         cx: ToolContext,
     ) -> impl Future<Output = Result<ToolOutput, ToolFault>> + Send;
 }
@@ -122,7 +123,7 @@ impl<T: Tool> LocalTool for T {
 
     fn call(
         &self,
-        invocation: Arc<ToolInvocation>,
+        invocation: ToolInvocation,
         cx: ToolContext,
     ) -> impl Future<Output = Result<ToolOutput, ToolFault>> {
         Tool::call(self, invocation, cx)
@@ -188,7 +189,7 @@ where
         self.spec.clone()
     }
 
-    async fn call(&self, invocation: Arc<ToolInvocation>, cx: ToolContext) -> Result<ToolOutput, ToolFault> {
+    async fn call(&self, invocation: ToolInvocation, cx: ToolContext) -> Result<ToolOutput, ToolFault> {
         match arguments(&invocation) {
             Ok(arguments) => (self.call)(arguments, cx).await,
             Err(output) => Ok(output),
@@ -205,7 +206,7 @@ where
         self.spec.clone()
     }
 
-    async fn call(&self, invocation: Arc<ToolInvocation>, cx: ToolContext) -> Result<ToolOutput, ToolFault> {
+    async fn call(&self, invocation: ToolInvocation, cx: ToolContext) -> Result<ToolOutput, ToolFault> {
         match arguments(&invocation) {
             Ok(arguments) => (self.call)(arguments, cx).await,
             Err(output) => Ok(output),

@@ -1,6 +1,7 @@
 //! HTTP as models need it: one request with a body in memory, one response whose body is a stream.
 //!
-//! This module holds values and traits only. It opens no socket and builds for every target; clients live beside
+//! This module holds values, traits and [`HttpModel`], which joins a codec and a client. It opens no socket and
+//! builds for every target; clients live beside
 //! their runtime (`smol::http` behind the feature of that name) or with the host.
 //!
 //! A host that brings its own client implements one of two traits:
@@ -22,6 +23,7 @@
 mod client;
 mod error;
 mod headers;
+mod model;
 mod request;
 mod response;
 mod url;
@@ -29,6 +31,7 @@ mod url;
 pub use client::{HttpClient, LocalHttpClient};
 pub use error::{HttpError, HttpErrorText};
 pub use headers::HttpHeaders;
+pub use model::{Endpoint, HttpModel, HttpModelStream, LocalHttpModel};
 pub use request::{HttpMethod, HttpRequest};
 pub use response::HttpResponse;
 pub use url::HttpUrl;

@@ -151,6 +151,36 @@ impl Attempt {
     }
 }
 
+impl Attempt {
+    /// What comes of it, each after a wait that counts from the one before; what hangs yields nothing more.
+    pub(super) fn schedule(&self) -> Vec<(Duration, ModelItem)> {
+        let attempt = self.clone().ended();
+        let (mut items, mut wait) = (Vec::new(), Duration::ZERO);
+        for act in attempt.opening.into_iter().chain(attempt.acts) {
+            let (item, last) = match act {
+                Act::Wait(span) => {
+                    wait += span;
+                    continue;
+                }
+                Act::Hang => break,
+                Act::Item(item) => (item, false),
+                Act::Refuse(problem) => (ModelItem::Failed(problem), true),
+                Act::Panic => (failed(ProblemKind::Panicked, "the model panicked"), true),
+                Act::End => (failed(ProblemKind::Truncated, "the stream ended early"), true),
+            };
+            items.push((std::mem::take(&mut wait), item));
+            if last {
+                break;
+            }
+        }
+        items
+    }
+}
+
+fn failed(kind: ProblemKind, text: &str) -> ModelItem {
+    ModelItem::Failed(Box::new(Problem::new(kind, text)))
+}
+
 impl From<&str> for Attempt {
     fn from(text: &str) -> Self {
         Self::answer(text)

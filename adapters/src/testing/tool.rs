@@ -2,7 +2,7 @@
 
 use super::NoWaiting;
 use super::model::scripted_panic;
-use crate::core::tool::{ToolFault, ToolInvocation, ToolOutput, ToolSpec};
+use crate::core::tool::{ToolEnd, ToolFault, ToolInvocation, ToolItem, ToolOutput, ToolSpec};
 use crate::host::{Tool, ToolContext};
 use crate::sync::{Mutex, lock};
 use crate::timer::{Timer, sleep};
@@ -39,7 +39,7 @@ enum Act {
 
 #[derive(Debug, Default)]
 struct Account {
-    seen: Vec<Arc<ToolInvocation>>,
+    seen: Vec<ToolInvocation>,
     finished: usize,
     dropped: usize,
 }
@@ -121,6 +121,31 @@ impl<T> ScriptedTool<T> {
         self.act(Act::Hang)
     }
 
+    /// Its declaration, and what comes of a call: each item after a wait that counts from the one before.
+    pub(super) fn schedule(&self) -> (ToolSpec, Vec<(Duration, ToolItem)>) {
+        let done = |end| ToolItem::Done(end);
+        let (mut items, mut wait) = (Vec::new(), Duration::ZERO);
+        for act in &self.acts {
+            let (item, last) = match act {
+                Act::Wait(span) => {
+                    wait += *span;
+                    continue;
+                }
+                Act::Hang => return (self.spec.clone(), items),
+                Act::Progress(text) => (ToolItem::Progress(text.as_str().into()), false),
+                Act::Output(output) => (done(ToolEnd::Output(output.clone())), true),
+                Act::Fault(fault) => (done(ToolEnd::Failed(Box::new(fault.clone()))), true),
+                Act::Panic => (done(ToolEnd::Panicked), true),
+            };
+            items.push((std::mem::take(&mut wait), item));
+            if last {
+                return (self.spec.clone(), items);
+            }
+        }
+        items.push((wait, done(ToolEnd::Output(ToolOutput::text("")))));
+        (self.spec.clone(), items)
+    }
+
     /// How many calls were entered.
     pub fn calls(&self) -> usize {
         lock(&self.account).seen.len()
@@ -137,7 +162,7 @@ impl<T> ScriptedTool<T> {
     }
 
     /// The calls, in the order in which they were entered.
-    pub fn seen(&self) -> Vec<Arc<ToolInvocation>> {
+    pub fn seen(&self) -> Vec<ToolInvocation> {
         lock(&self.account).seen.clone()
     }
 }
@@ -166,7 +191,7 @@ impl<T: Timer + Clone + Send + Sync + 'static> Tool for ScriptedTool<T> {
         self.spec.clone()
     }
 
-    async fn call(&self, invocation: Arc<ToolInvocation>, cx: ToolContext) -> Result<ToolOutput, ToolFault> {
+    async fn call(&self, invocation: ToolInvocation, cx: ToolContext) -> Result<ToolOutput, ToolFault> {
         lock(&self.account).seen.push(invocation);
         let mut booking = Booking(Arc::clone(&self.account), false);
         for act in &self.acts {

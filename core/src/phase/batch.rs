@@ -85,6 +85,12 @@ pub(crate) fn begin(
     batch
 }
 
+/// Whether a call must wait for one of those before it that are open (T1).
+fn barred(spec: &ToolSpec, open_before: bool, earlier: &[Arc<ToolSpec>]) -> bool {
+    let exclusive = spec.access == Access::Exclusive;
+    (exclusive && open_before) || earlier.iter().any(|other| other.access.conflicts(&spec.access))
+}
+
 impl Batch {
     /// Decides on one call before it may run; whether its arguments were invalid.
     fn admit(&mut self, m: &mut Machine, at: usize, tools: &[Arc<ToolSpec>], out: &mut Outbox) -> bool {
@@ -125,6 +131,7 @@ impl Batch {
     /// Begins queued calls in model order, as far as overlap and limit allow (T1).
     fn schedule(&mut self, m: &mut Machine, out: &mut Outbox) {
         let mut earlier: Vec<Arc<ToolSpec>> = Vec::new();
+        let mut open_before = false;
         for at in 0..self.slots.len() {
             if self.active >= m.config.limits.parallel_tools {
                 return;
@@ -133,9 +140,9 @@ impl Batch {
             let Some(spec) = slot.spec.clone() else { continue };
             match slot.state {
                 State::Done(_) => continue,
-                State::Queued if !earlier.iter().any(|other| other.access.conflicts(&spec.access)) => {
+                State::Queued if !barred(&spec, open_before, &earlier) => {
                     let invocation = ToolInvocation { call: Arc::clone(&slot.call), spec: Arc::clone(&spec) };
-                    let op = m.begin_op(OpKind::Tool(at), Work::Tool(Arc::new(invocation)), out);
+                    let op = m.begin_op(OpKind::Tool(at), Work::Tool(invocation), out);
                     slot.state = State::Begun(op);
                     self.active += 1;
                 }
@@ -144,7 +151,8 @@ impl Batch {
             if spec.access == Access::Exclusive {
                 return;
             }
-            // Shared calls conflict with exclusive ones only, which end this loop.
+            open_before = true;
+            // Shared calls conflict with exclusive ones only, which wait for every call before them.
             if spec.access != Access::Shared {
                 earlier.push(spec);
             }
@@ -194,7 +202,7 @@ impl Batch {
             }
             (ToolItem::Done(end), State::Running(op)) => {
                 m.ops.close(*op);
-                self.on_end(m, at, *end, out)
+                self.on_end(m, at, end, out)
             }
             (ToolItem::Started | ToolItem::Progress(_) | ToolItem::Done(_), _) => Flow::Stay,
         }

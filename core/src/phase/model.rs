@@ -178,7 +178,11 @@ impl ModelCall {
             ModelItem::Done(completion) => return self.on_done(m, *completion),
             ModelItem::Failed(problem) => {
                 self.end_op(m);
-                return self.fail(m, *problem);
+                return if problem.kind == ProblemKind::InvalidResponse {
+                    self.malformed(m, *problem)
+                } else {
+                    self.fail(m, *problem)
+                };
             }
         };
         match content {
@@ -186,7 +190,7 @@ impl ModelCall {
             Err(violation) => {
                 m.abandon(self.attempt.op, out);
                 self.attempt.live = false;
-                self.malformed(m, &violation)
+                self.malformed(m, violation.into())
             }
         }
     }
@@ -342,7 +346,7 @@ impl ModelCall {
                 })));
                 Flow::Respond(Box::new(response), completion)
             }
-            Err(violation) => self.malformed(m, &violation),
+            Err(violation) => self.malformed(m, violation.into()),
         }
     }
 
@@ -365,8 +369,8 @@ impl ModelCall {
         m.emit(Event::StreamReset(Arc::new(StreamReset { reason, position: self.attempt.position })));
     }
 
-    fn malformed(&mut self, m: &mut Machine, violation: &Violation) -> Flow {
-        let problem = Problem::new(ProblemKind::InvalidResponse, &violation.to_string());
+    /// A response that breaks the stream union is asked for again at once, a bounded number of times (R1, R2).
+    fn malformed(&mut self, m: &mut Machine, problem: Problem) -> Flow {
         self.record_failure(m, &problem);
         self.discard(m);
         self.malformed += 1;

@@ -52,10 +52,10 @@ pub(crate) fn unavailable(call: &ToolCall, tools: &[Arc<ToolSpec>], limits: &Lim
 /// The result of a call whose arguments are not the text of a JSON object; `None` if they are.
 pub(crate) fn invalid_arguments(call: &ToolCall) -> Option<Arc<ToolResult>> {
     let text = call.arguments_json();
-    let problem = match serde_json::from_str::<serde::de::IgnoredAny>(text) {
+    let problem = match crate::read_json::check(text) {
         Err(error) => format!("the arguments are not valid JSON: {error}"),
-        Ok(_) if text.starts_with('{') => return None,
-        Ok(_) => String::from("the arguments are JSON, but not an object"),
+        Ok(()) if text.starts_with('{') => return None,
+        Ok(()) => String::from("the arguments are JSON, but not an object"),
     };
     Some(of_text(call, ToolStatus::InvalidArguments, encoded_prefix(&problem, 256)))
 }
@@ -99,10 +99,10 @@ fn of_output(call: &ToolCall, output: ToolOutput, limits: &Limits) -> Arc<ToolRe
     let total: u64 = output.content.iter().map(text_len).sum();
     if total <= limits.tool_output_bytes {
         let content =
-            if output.content.is_empty() { [Part::Text(Text::EMPTY)].into() } else { output.content.into() };
+            if output.content.is_empty() { [Part::Text(Text::EMPTY)].into() } else { output.content };
         return result(call, status, content);
     }
-    result(call, status, cut(output.content, total, limits).into())
+    result(call, status, cut(&output.content, total, limits).into())
 }
 
 fn text_len(part: &Part) -> u64 {
@@ -133,7 +133,7 @@ fn refuse(output: &ToolOutput, limits: &Limits) -> Option<String> {
 }
 
 /// Cuts text to the bound, its mark included; images stay (T5).
-fn cut(content: Vec<Part>, total: u64, limits: &Limits) -> Vec<Part> {
+fn cut(content: &[Part], total: u64, limits: &Limits) -> Vec<Part> {
     let mark = mark(total);
     let mut left = limits.tool_output_bytes.saturating_sub(encoded_len(&mark));
     let mut kept = Vec::with_capacity(content.len() + 1);
@@ -141,17 +141,19 @@ fn cut(content: Vec<Part>, total: u64, limits: &Limits) -> Vec<Part> {
     for part in content {
         match part {
             Part::Text(text) if !marked => {
-                let piece = encoded_prefix(&text, left);
+                let piece = encoded_prefix(text, left);
                 left -= encoded_len(piece);
                 if piece.len() < text.len() {
                     kept.push(Part::Text(Text::from(format!("{piece}{mark}"))));
                     marked = true;
                 } else {
-                    kept.push(Part::Text(text));
+                    kept.push(part.clone());
                 }
             }
             Part::Text(_) => {}
-            Part::Image(_) | Part::ToolCall(_) | Part::ToolResult(_) | Part::Context(_) => kept.push(part),
+            Part::Image(_) | Part::ToolCall(_) | Part::ToolResult(_) | Part::Context(_) => {
+                kept.push(part.clone());
+            }
         }
     }
     kept

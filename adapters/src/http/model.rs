@@ -1,0 +1,234 @@
+//! A model behind HTTP: any codec over any client.
+
+use super::{HttpClient, HttpError, HttpMethod, HttpRequest, HttpResponse, LocalHttpClient};
+use crate::host::{LocalModel, Model, ModelContext};
+use futures_core::Stream;
+use runloom_core::model::{ModelItem, ModelRequest, Problem, ProblemKind};
+use runloom_core::provider::answer::{Answer, Head, mask};
+use runloom_core::provider::{Codec, Secret};
+use std::collections::VecDeque;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// Where requests go, and with what. Its `Debug` shows no credential.
+#[derive(Clone)]
+pub struct Endpoint {
+    base_url: String,
+    key: Option<Secret>,
+    headers: Vec<(String, String)>,
+    wall_clock: Option<Arc<dyn Fn() -> u64 + Send + Sync>>,
+}
+
+impl Endpoint {
+    /// An endpoint at `base_url`, as the provider's official clients take it: OpenAI's ends in `/v1`, Anthropic's is the
+    /// host alone. A trailing slash does not matter.
+    pub fn new(base_url: &str) -> Self {
+        Self {
+            base_url: base_url.trim_end_matches('/').to_owned(),
+            key: None,
+            headers: Vec::new(),
+            wall_clock: None,
+        }
+    }
+
+    /// With this API key. An empty one counts as none.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<Secret>) -> Self {
+        self.key = Some(key.into()).filter(|key| !key.expose().is_empty());
+        self
+    }
+
+    /// With a further header; one of the codec's own headers is replaced by it.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_ascii_lowercase(), value.to_owned()));
+        self
+    }
+
+    /// With wall time in Unix seconds, which dates in `Retry-After` are measured against. Without it they are ignored.
+    #[must_use]
+    pub fn wall_clock(mut self, now: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
+        self.wall_clock = Some(Arc::new(now));
+        self
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("base_url", &super::HttpUrl::from(self.base_url.as_str()))
+            .field("key", &self.key)
+            .field("headers", &self.headers.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A [`Model`] behind HTTP. Clones share everything.
+///
+/// A failed answer becomes a typed [`Problem`]. The body is read as it is consumed, so that
+/// back-pressure reaches the provider; dropping the stream closes the connection. Nothing is retried here: that is
+/// the run's part. The key is masked in every text that the provider sends back as an error.
+#[derive(Clone, Debug)]
+pub struct HttpModel<C, K> {
+    inner: Arc<Inner<C, K>>,
+}
+
+/// As [`HttpModel`], for clients whose futures need not be `Send`.
+#[derive(Clone, Debug)]
+pub struct LocalHttpModel<C, K> {
+    inner: Arc<Inner<C, K>>,
+}
+
+#[derive(Debug)]
+struct Inner<C, K> {
+    codec: Arc<C>,
+    client: K,
+    endpoint: Endpoint,
+}
+
+impl<C, K> HttpModel<C, K> {
+    /// A model that speaks `codec` over `client` to `endpoint`.
+    pub fn new(codec: C, client: K, endpoint: Endpoint) -> Self {
+        Self { inner: Arc::new(Inner { codec: Arc::new(codec), client, endpoint }) }
+    }
+}
+
+impl<C, K> LocalHttpModel<C, K> {
+    /// A model that speaks `codec` over `client` to `endpoint`.
+    pub fn new(codec: C, client: K, endpoint: Endpoint) -> Self {
+        Self { inner: Arc::new(Inner { codec: Arc::new(codec), client, endpoint }) }
+    }
+}
+
+impl<C, K> Model for HttpModel<C, K>
+where
+    C: Codec + Send + Sync + 'static,
+    C::Decoder: Send + Unpin + 'static,
+    K: HttpClient + Send + Sync + 'static,
+    K::Body: 'static,
+{
+    type Stream = HttpModelStream<K::Body, C>;
+
+    async fn open(&self, request: Arc<ModelRequest>, _: ModelContext) -> Result<Self::Stream, Problem> {
+        let http = self.inner.prepare(&request)?;
+        let response = HttpClient::send(&self.inner.client, http).await;
+        let response = response.map_err(|error| self.inner.problem(&error))?;
+        Ok(self.inner.receive(&request, response))
+    }
+}
+
+impl<C, K> LocalModel for LocalHttpModel<C, K>
+where
+    C: Codec + 'static,
+    C::Decoder: Unpin + 'static,
+    K: LocalHttpClient + 'static,
+    K::Body: 'static,
+{
+    type Stream = HttpModelStream<K::Body, C>;
+
+    async fn open(&self, request: Arc<ModelRequest>, _: ModelContext) -> Result<Self::Stream, Problem> {
+        let http = self.inner.prepare(&request)?;
+        let response = LocalHttpClient::send(&self.inner.client, http).await;
+        let response = response.map_err(|error| self.inner.problem(&error))?;
+        Ok(self.inner.receive(&request, response))
+    }
+}
+
+impl<C: Codec, K> Inner<C, K> {
+    fn prepare(&self, request: &ModelRequest) -> Result<HttpRequest, Problem> {
+        let url = format!("{}{}", self.endpoint.base_url, self.codec.path());
+        let mut http = HttpRequest::new(HttpMethod::Post, url);
+        let own = self.codec.headers(self.endpoint.key.as_ref());
+        let own = own.iter().map(|header| (header.name(), header.value()));
+        let further = self.endpoint.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        for (name, value) in own.chain(further) {
+            http.headers.set(name, value).map_err(|error| self.problem(&error))?;
+        }
+        http.body = self.codec.encode(request)?;
+        Ok(http)
+    }
+
+    fn problem(&self, error: &HttpError) -> Problem {
+        let mut problem = problem_of(error);
+        mask(&mut problem, self.endpoint.key.as_ref());
+        problem
+    }
+
+    fn receive<B>(&self, request: &ModelRequest, response: HttpResponse<B>) -> HttpModelStream<B, C> {
+        let headers: Vec<(&str, &str)> = response.headers.iter().collect();
+        let now_unix = self.endpoint.wall_clock.as_ref().map(|now| now());
+        let head = Head { status: response.status, headers: &headers, now_unix };
+        let answer = Answer::new(Arc::clone(&self.codec), request, self.endpoint.key.clone(), head);
+        HttpModelStream { body: Some(Box::pin(response.body)), answer, items: VecDeque::new() }
+    }
+}
+
+fn problem_of(error: &HttpError) -> Problem {
+    let kind = match error {
+        HttpError::InvalidUrl(_) | HttpError::InvalidRequest(_) | HttpError::InvalidConfiguration(_) => {
+            ProblemKind::InvalidRequest
+        }
+        HttpError::HeadTooLarge(_) => ProblemKind::InvalidResponse,
+        // A certificate that is refused now is refused again.
+        HttpError::Tls(_) => {
+            return Problem::new(ProblemKind::Connection, &error.to_string()).retryable(Some(false));
+        }
+        _ => ProblemKind::Connection,
+    };
+    Problem::new(kind, &error.to_string())
+}
+
+/// The items of one answer, decoded as its body arrives.
+pub struct HttpModelStream<B, C: Codec> {
+    /// `None` once it has ended.
+    body: Option<Pin<Box<B>>>,
+    answer: Answer<C>,
+    items: VecDeque<ModelItem>,
+}
+
+impl<B, C: Codec> fmt::Debug for HttpModelStream<B, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpModelStream").field("answer", &self.answer).finish_non_exhaustive()
+    }
+}
+
+impl<B, C> Stream for HttpModelStream<B, C>
+where
+    B: Stream<Item = Result<Vec<u8>, HttpError>>,
+    C: Codec,
+    C::Decoder: Unpin,
+{
+    type Item = ModelItem;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<ModelItem>> {
+        let this = self.get_mut();
+        loop {
+            if let Some(item) = this.items.pop_front() {
+                return Poll::Ready(Some(item));
+            }
+            let Some(body) = &mut this.body else { return Poll::Ready(None) };
+            let mut items = Vec::new();
+            match body.as_mut().poll_next(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Some(Ok(bytes))) => this.answer.feed(&bytes, &mut items),
+                Poll::Ready(Some(Err(error))) => this.answer.fail(broken(&error), &mut items),
+                Poll::Ready(None) => this.answer.finish(&mut items),
+            }
+            if this.answer.is_ended() {
+                // Closes the connection at once; nothing that follows would be read.
+                this.body = None;
+            }
+            this.items.extend(items);
+        }
+    }
+}
+
+/// A body that broke off: the response was cut.
+fn broken(error: &HttpError) -> Problem {
+    match error {
+        HttpError::Closed(_) => Problem::new(ProblemKind::Truncated, &error.to_string()),
+        _ => problem_of(error),
+    }
+}

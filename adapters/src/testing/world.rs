@@ -1,0 +1,458 @@
+//! A world in virtual time around one run: no driver, no executor, no waiting.
+
+use super::cast::{Cast, PlayedTool, Ruling, Scripts};
+use super::model::Attempt;
+use super::tool::ScriptedTool;
+use crate::core::config::Config;
+use crate::core::event::Envelope;
+use crate::core::history::History;
+use crate::core::id::{CommandId, OpId, Revision, RunId, Seq, SessionId};
+use crate::core::input::{AbortCause, Input, Reader, Start};
+use crate::core::laws::{Broken, Checked, Depth};
+use crate::core::log::EventLog;
+use crate::core::message::Part;
+use crate::core::model::ModelSpec;
+use crate::core::outcome::Outcome;
+use crate::core::output::{Output, Reply};
+use crate::core::time::Time;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How the primary reader behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// It takes each event at once.
+    AtOnce,
+    /// It takes up to `events` each time, `every` so often while something is unread.
+    Lagging {
+        /// Most events that it takes at a time.
+        events: u64,
+        /// The time between.
+        every: Duration,
+    },
+    /// It is there and takes nothing.
+    Never,
+    /// There is none, and the run needs none.
+    Unattended,
+}
+
+/// A run's surroundings, scripted: what the model, the tools, the approver, the reader and the host do, and when.
+///
+/// The world steps a [`Run`](crate::core::Run) only where a driver would: when something comes in, or when the run
+/// asked to be woken. Every step is held to the laws. Equal worlds give equal reports.
+#[derive(Clone, Debug)]
+pub struct World {
+    pub(super) config: Arc<Config>,
+    pub(super) scripts: Scripts,
+    pub(super) reading: Reading,
+    pub(super) planned: Vec<(Time, Input)>,
+    pub(super) late: bool,
+    pub(super) depth: Depth,
+    start: Start,
+    limit: u64,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl World {
+    /// A world without tools, whose model fails for want of a script; its reader takes each event at once.
+    pub fn new() -> Self {
+        let session = SessionId::new("session").expect("an id");
+        let input = vec![Part::Text("hello".into())];
+        let model = Arc::new(ModelSpec::new("scripted"));
+        Self {
+            config: Arc::new(Config::default()),
+            scripts: Scripts::default(),
+            reading: Reading::AtOnce,
+            planned: Vec::new(),
+            late: false,
+            depth: Depth::Seen,
+            start: Start::new(session, Revision(0), History::default(), input, model),
+            limit: 1_000_000,
+        }
+    }
+
+    /// With this configuration.
+    #[must_use]
+    pub fn config(mut self, config: Config) -> Self {
+        self.config = Arc::new(config);
+        self
+    }
+
+    /// With what the model does in its next attempt; the first call scripts the first attempt.
+    #[must_use]
+    pub fn model(mut self, attempt: impl Into<Attempt>) -> Self {
+        self.scripts.attempts.push(attempt.into());
+        self
+    }
+
+    /// With this tool.
+    #[must_use]
+    pub fn tool<T>(mut self, tool: &ScriptedTool<T>) -> Self {
+        let (spec, items) = tool.schedule();
+        self.scripts.tools.push(PlayedTool { spec: Arc::new(spec), items });
+        self
+    }
+
+    /// With tools whose code is entered this long after their call was handed over.
+    #[must_use]
+    pub fn tools_start_after(mut self, wait: Duration) -> Self {
+        self.scripts.entry = wait;
+        self
+    }
+
+    fn ruled(mut self, tool: &str, wait: Duration, ruling: Ruling) -> Self {
+        self.scripts.rulings.push((tool.into(), wait, ruling));
+        self
+    }
+
+    /// With an approver that allows calls of this tool after a while; without a word on a tool it allows at once.
+    #[must_use]
+    pub fn allows(self, tool: &str, wait: Duration) -> Self {
+        self.ruled(tool, wait, Ruling::Allow)
+    }
+
+    /// With an approver that refuses calls of this tool after a while.
+    #[must_use]
+    pub fn denies(self, tool: &str, wait: Duration, reason: &str) -> Self {
+        self.ruled(tool, wait, Ruling::Deny(reason.into()))
+    }
+
+    /// With an approver whose word on calls of this tool is about another call.
+    #[must_use]
+    pub fn mistakes(self, tool: &str, wait: Duration) -> Self {
+        self.ruled(tool, wait, Ruling::Mistaken)
+    }
+
+    /// With an approver that never decides on calls of this tool.
+    #[must_use]
+    pub fn ignores(self, tool: &str) -> Self {
+        self.ruled(tool, Duration::ZERO, Ruling::Never)
+    }
+
+    /// With this reader.
+    #[must_use]
+    pub fn reader(mut self, reading: Reading) -> Self {
+        self.reading = reading;
+        self
+    }
+
+    /// With what the run starts with; its tools and its reader are the world's.
+    #[must_use]
+    pub fn start(mut self, start: Start) -> Self {
+        self.start = start;
+        self
+    }
+
+    /// Continues the conversation that `report` left, with this text.
+    #[must_use]
+    pub fn after(mut self, report: &Report, text: &str) -> Self {
+        if let Some(outcome) = report.outcome() {
+            self.start.history = outcome.history.clone();
+            self.start.revision = outcome.revision;
+        }
+        self.start.input = vec![Part::Text(text.into())];
+        self
+    }
+
+    /// Gives the run this input at this time, whatever else happens.
+    #[must_use]
+    pub fn at(mut self, at: Duration, input: Input) -> Self {
+        self.planned.push((Time::ZERO.after(at), input));
+        self
+    }
+
+    /// Cancels the run at this time.
+    #[must_use]
+    pub fn cancel_at(self, at: Duration) -> Self {
+        let command = CommandId(self.planned.len() as u64 + 1);
+        self.at(at, Input::Cancel { command })
+    }
+
+    /// Aborts the run at this time.
+    #[must_use]
+    pub fn abort_at(self, at: Duration, cause: AbortCause) -> Self {
+        self.at(at, Input::Abort(cause))
+    }
+
+    /// Lets abandoned work go on, so that its items come too late.
+    #[must_use]
+    pub fn late_items(mut self) -> Self {
+        self.late = true;
+        self
+    }
+
+    /// How much each step is examined.
+    #[must_use]
+    pub fn depth(mut self, depth: Depth) -> Self {
+        self.depth = depth;
+        self
+    }
+
+    /// Most steps, so that a run that never rests is noticed; 1,000,000 by default.
+    #[must_use]
+    pub fn limit(mut self, steps: u64) -> Self {
+        self.limit = steps;
+        self
+    }
+
+    /// Runs to the end.
+    ///
+    /// # Panics
+    ///
+    /// If a law is broken or the limit of steps is reached.
+    #[track_caller]
+    #[allow(clippy::panic, reason = "a law is broken, and this is a test")]
+    pub fn run(self) -> Report {
+        match self.try_run() {
+            Ok(report) => report,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Runs to the end, or to where nothing can happen any more.
+    pub fn try_run(self) -> Result<Report, WorldError> {
+        let mut player = Player::new(self);
+        player.play()?;
+        Ok(player.report)
+    }
+
+    /// The run before its first step.
+    pub(super) fn checked(&self) -> Checked {
+        let id = RunId::new("run").expect("an id");
+        Checked::new(id, Arc::clone(&self.config)).depth(self.depth)
+    }
+
+    /// The first input.
+    pub(super) fn first(&self) -> Input {
+        let reader = if self.reading == Reading::Unattended { Reader::Unattended } else { Reader::Primary };
+        let tools: Vec<_> = self.scripts.tools.iter().map(|tool| Arc::clone(&tool.spec)).collect();
+        Input::Start(Box::new(self.start.clone().tools(tools).reader(reader)))
+    }
+
+    pub(super) fn cast(&self) -> Cast {
+        Cast::new(Arc::new(self.scripts.clone()))
+    }
+}
+
+/// Why a world stopped before its run did.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorldError {
+    /// The run broke a law.
+    #[error(transparent)]
+    Broken(#[from] Broken),
+    /// The run did not come to rest.
+    #[error("the run did not come to rest within {0} steps")]
+    Limit(u64),
+}
+
+/// What happened in a world.
+#[derive(Clone, Debug)]
+pub struct Report {
+    checked: Checked,
+    /// All events, those included that the log has evicted.
+    pub events: Vec<Envelope>,
+    /// All outputs, with their times.
+    pub outputs: Vec<(Time, Output)>,
+    /// When the world came to rest.
+    pub now: Time,
+}
+
+impl Report {
+    /// The run's log.
+    pub fn log(&self) -> &EventLog {
+        self.checked.run().log()
+    }
+
+    /// The run's outcome; `None` if nothing could happen any more while it was live.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        self.checked.run().outcome().map(|outcome| &**outcome)
+    }
+
+    /// The answer of a run that completed.
+    pub fn answer(&self) -> Option<&str> {
+        self.outcome()?.answer().map(|answer| answer.text.as_str())
+    }
+
+    /// The inputs, with their times.
+    pub fn inputs(&self) -> &[(Time, Input)] {
+        self.checked.inputs()
+    }
+
+    /// The run with its laws, for further steps.
+    pub fn checked(&self) -> &Checked {
+        &self.checked
+    }
+
+    /// The names of the events' kinds, in order.
+    pub fn kinds(&self) -> Vec<&'static str> {
+        self.events.iter().map(|envelope| envelope.event.kind().as_str()).collect()
+    }
+
+    /// The answers to commands, in order.
+    pub fn replies(&self) -> impl Iterator<Item = (CommandId, Reply)> + '_ {
+        self.outputs.iter().filter_map(|(_, output)| match output {
+            Output::Reply { command, reply } => Some((*command, *reply)),
+            _ => None,
+        })
+    }
+}
+
+/// Something that is to happen.
+#[derive(Clone, Debug)]
+enum Due {
+    /// A command or the like; it always passes.
+    Given(Input),
+    /// An item of work; it waits while the run takes nothing in.
+    Item(OpId, Input),
+    /// The reader's turn.
+    Read,
+}
+
+struct Player {
+    world: World,
+    cast: Cast,
+    due: BTreeMap<(Time, u64), Due>,
+    held: VecDeque<(OpId, Input)>,
+    order: u64,
+    taken: Seq,
+    reads: bool,
+    steps: u64,
+    report: Report,
+}
+
+impl Player {
+    fn new(world: World) -> Self {
+        let report =
+            Report { checked: world.checked(), events: Vec::new(), outputs: Vec::new(), now: Time::ZERO };
+        let mut player = Self {
+            cast: world.cast(),
+            due: BTreeMap::new(),
+            held: VecDeque::new(),
+            order: 0,
+            taken: Seq(0),
+            reads: false,
+            steps: 0,
+            report,
+            world,
+        };
+        player.plan(Time::ZERO, Due::Given(player.world.first()));
+        for (at, input) in player.world.planned.clone() {
+            player.plan(at, Due::Given(input));
+        }
+        player
+    }
+
+    fn plan(&mut self, at: Time, due: Due) {
+        self.order += 1;
+        self.due.insert((at, self.order), due);
+    }
+
+    fn play(&mut self) -> Result<(), WorldError> {
+        loop {
+            let next = self.report.checked.next();
+            let live = next.is_none_or(|next| next.live);
+            let open = next.is_none_or(|next| !next.credit.is_zero()) || !live;
+            if open && let Some((_, input)) = self.held.pop_front() {
+                self.step(input)?;
+                continue;
+            }
+            let first = self.due.first_key_value().map(|((at, _), _)| *at);
+            let wake = next.and_then(|next| next.wake).map(|wake| wake.at);
+            match (first, wake) {
+                (None, None) => return Ok(()),
+                (Some(at), wake) if wake.is_none_or(|wake| at <= wake) => self.happens(at, open)?,
+                (_, Some(wake)) => {
+                    self.report.now = self.report.now.max(wake);
+                    self.step(Input::Wake { quiet: self.held.is_empty() })?;
+                }
+                (Some(_), None) => {}
+            }
+        }
+    }
+
+    fn happens(&mut self, at: Time, open: bool) -> Result<(), WorldError> {
+        let Some((_, due)) = self.due.pop_first() else { return Ok(()) };
+        self.report.now = self.report.now.max(at);
+        match due {
+            Due::Given(input) => self.step(input),
+            Due::Item(_, input) if open => self.step(input),
+            Due::Item(op, input) => {
+                self.held.push_back((op, input));
+                Ok(())
+            }
+            Due::Read => {
+                self.reads = false;
+                self.read()
+            }
+        }
+    }
+
+    fn step(&mut self, input: Input) -> Result<(), WorldError> {
+        self.steps += 1;
+        if self.steps > self.world.limit {
+            return Err(WorldError::Limit(self.world.limit));
+        }
+        let now = self.report.now;
+        let stepped = self.report.checked.step(now, input)?;
+        self.report.events.extend(self.report.checked.run().log().after(stepped.since).cloned());
+        for output in &stepped.outputs {
+            if let Output::Abandon { op } = output
+                && !self.world.late
+            {
+                self.due.retain(|_, due| !matches!(due, Due::Item(other, _) if other == op));
+                self.held.retain(|(other, _)| other != op);
+            }
+            let mut at = now;
+            for (wait, input) in self.cast.plays(output) {
+                at = at.after(wait);
+                let due = match (&input, op_of(output)) {
+                    (Input::Model { .. } | Input::Tool { .. }, Some(op)) => Due::Item(op, input),
+                    _ => Due::Given(input),
+                };
+                self.plan(at, due);
+            }
+        }
+        self.report.outputs.extend(stepped.outputs.into_iter().map(|output| (now, output)));
+        match self.world.reading {
+            Reading::AtOnce => self.read(),
+            Reading::Lagging { every, .. } if !self.reads && self.unread() > 0 => {
+                self.reads = true;
+                self.plan(now.after(every), Due::Read);
+                Ok(())
+            }
+            Reading::Lagging { .. } | Reading::Never | Reading::Unattended => Ok(()),
+        }
+    }
+
+    fn unread(&self) -> u64 {
+        self.report.log().last_seq().0 - self.taken.0
+    }
+
+    fn read(&mut self) -> Result<(), WorldError> {
+        let most = match self.world.reading {
+            Reading::Lagging { events, .. } => events.max(1),
+            Reading::AtOnce => u64::MAX,
+            Reading::Never | Reading::Unattended => 0,
+        };
+        let count = self.unread().min(most);
+        if count == 0 {
+            return Ok(());
+        }
+        self.taken = Seq(self.taken.0 + count);
+        self.step(Input::Taken { through: self.taken })
+    }
+}
+
+fn op_of(output: &Output) -> Option<OpId> {
+    match output {
+        Output::Begin { op, .. } | Output::Abandon { op } => Some(*op),
+        _ => None,
+    }
+}

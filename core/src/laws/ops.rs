@@ -1,0 +1,133 @@
+//! Operations as seen from the outside: each ends once (W5), and tools overlap as they declare (T1).
+
+use super::{Found, found};
+use crate::id::{CallRef, OpId};
+use crate::input::{Input, Start};
+use crate::log::OpenCall;
+use crate::model::ModelItem;
+use crate::output::{Output, Work};
+use crate::run::Run;
+use crate::text::Text;
+use crate::tool::{Access, ToolItem, ToolSpec};
+use alloc::format;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ops {
+    last: OpId,
+    open: Vec<(OpId, Kind)>,
+    tools: Vec<Arc<ToolSpec>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Model,
+    Tool(CallRef),
+    Authorize,
+}
+
+/// An input that ends its operation if it is accepted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct End(OpId);
+
+impl End {
+    pub(super) fn of(input: &Input) -> Option<Self> {
+        match input {
+            Input::Model { op, item: ModelItem::Done(_) | ModelItem::Failed(_) }
+            | Input::Tool { op, item: ToolItem::Done(_) }
+            | Input::Authorized { op, .. } => Some(Self(*op)),
+            Input::Start(_)
+            | Input::Cancel { .. }
+            | Input::Abort(_)
+            | Input::Wake { .. }
+            | Input::Model { .. }
+            | Input::Tool { .. }
+            | Input::Taken { .. }
+            | Input::ConsumerGone { .. } => None,
+        }
+    }
+}
+
+impl Ops {
+    pub(super) fn started(&mut self, start: &Start) {
+        self.tools = start.tools.to_vec();
+    }
+
+    pub(super) fn open(&self) -> impl Iterator<Item = OpId> + '_ {
+        self.open.iter().map(|(op, _)| *op)
+    }
+
+    /// An accepted step of `run`, with the operation that its input ended.
+    pub(super) fn stepped(&mut self, run: &Run, end: Option<End>, outputs: &[Output]) -> Result<(), Found> {
+        if let Some(End(op)) = end {
+            self.open.retain(|(open, _)| *open != op);
+        }
+        for output in outputs {
+            self.output(output)?;
+        }
+        for output in outputs {
+            if let Output::Begin { work: Work::Tool(invocation), .. } = output {
+                self.overlaps(run, invocation.call.call)?;
+            }
+        }
+        let running = self.open.iter().filter(|(_, kind)| matches!(kind, Kind::Tool(_))).count();
+        if running > run.config().limits.parallel_tools {
+            return Err(("T1", format!("{running} tools run at the same time")));
+        }
+        if run.outcome().is_some() {
+            return if self.open.is_empty() { Ok(()) } else { Err(found("W5", "the run left work behind")) };
+        }
+        let asked: Vec<OpId> =
+            self.open.iter().filter(|(_, kind)| *kind == Kind::Model).map(|(op, _)| *op).collect();
+        let attempt = run.log().open().attempt.map(|attempt| attempt.op);
+        if asked != attempt.into_iter().collect::<Vec<_>>() {
+            return Err(("W5", format!("attempt {attempt:?} is open, and {asked:?} are under way")));
+        }
+        Ok(())
+    }
+
+    fn output(&mut self, output: &Output) -> Result<(), Found> {
+        match output {
+            Output::Begin { op, work } => {
+                if *op <= self.last {
+                    return Err(found("W5", "operations are numbered upwards"));
+                }
+                self.last = *op;
+                let kind = match work {
+                    Work::Model(_) => Kind::Model,
+                    Work::Tool(invocation) => Kind::Tool(invocation.call.call),
+                    Work::Authorize(_) => Kind::Authorize,
+                };
+                self.open.push((*op, kind));
+                Ok(())
+            }
+            Output::Abandon { op } => match self.open.iter().position(|(open, _)| open == op) {
+                Some(at) => {
+                    self.open.remove(at);
+                    Ok(())
+                }
+                None => Err(("W5", format!("operation {op} is abandoned, but not under way"))),
+            },
+            Output::Reply { .. } => Ok(()),
+        }
+    }
+
+    fn access(&self, name: &Text) -> Option<&Access> {
+        self.tools.iter().find(|spec| spec.name == *name).map(|spec| &spec.access)
+    }
+
+    /// A call begins only if no earlier one that it must not overlap with is open (T1).
+    fn overlaps(&self, run: &Run, begun: CallRef) -> Result<(), Found> {
+        let calls: &[OpenCall] = &run.log().open().calls;
+        let own = calls.iter().find(|open| open.call.call == begun).map(|open| &open.call.name);
+        let Some(own) = own.and_then(|name| self.access(name)) else { return Ok(()) };
+        let earlier = calls.iter().filter(|open| open.call.call < begun);
+        for open in earlier {
+            if self.access(&open.call.name).is_some_and(|other| other.conflicts(own)) {
+                return Err(("T1", format!("call {begun} begins while {} is open", open.call.call)));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,12 @@
+//! The example programs, run as a user runs them: built binaries, their options, output and exit status.
+#![allow(clippy::unwrap_used)]
+
+mod agent;
+mod blocking;
+mod chat;
+mod events;
+mod inspect;
+mod program;
+mod secrets;
+mod server;
+mod usage;
