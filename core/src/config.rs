@@ -205,6 +205,20 @@ impl Config {
         Ok(config)
     }
 
+    /// The default limits with some of them changed, checked as [`Config::new`] does.
+    ///
+    /// ```
+    /// # use runloom_core::config::Config;
+    /// let config = Config::with(|limits| limits.steps = 10)?;
+    /// assert_eq!(config.limits().steps, 10);
+    /// # Ok::<(), runloom_core::config::ConfigError>(())
+    /// ```
+    pub fn with(change: impl FnOnce(&mut Limits)) -> Result<Self, ConfigError> {
+        let mut limits = Limits::default();
+        change(&mut limits);
+        Self::new(limits)
+    }
+
     /// With these deadlines; a deadline of zero is refused.
     pub fn deadlines(mut self, deadlines: Deadlines) -> Result<Self, ConfigError> {
         let all = [
@@ -385,6 +399,7 @@ impl Config {
 mod tests {
     use super::*;
 
+    // proves: L1
     #[test]
     fn defaults_fit_and_the_log_bound_is_sharp() {
         let config = Config::default();
