@@ -89,11 +89,11 @@ fn trap_08_an_attempt_begun_while_paused_keeps_no_armed_clock() {
 fn trap_08_a_clock_keeps_what_was_left_of_it() {
     let deadlines = Deadlines::default();
     let (mut bench, _) = Bench::new(limits(4).deadlines(deadlines).unwrap());
-    bench.take_all(0);
+    let _ = bench.take_all(0);
     let next = bench.model(100, ModelItem::Text("a".into()));
     assert_eq!(next.wake.unwrap().at, Time::from_secs(220));
     for _ in 0..3 {
-        bench.model(150, ModelItem::Text("b".into()));
+        let _ = bench.model(150, ModelItem::Text("b".into()));
     }
     // Full since 150; 120 seconds were left then, and are left whenever the reader comes back.
     assert_eq!(bench.take_all(5_000).wake.unwrap().at, Time::from_secs(5_120));
@@ -127,12 +127,12 @@ fn trap_11_a_step_may_overshoot_the_capacity_but_never_the_log() {
     let (mut bench, _) = Bench::new(with_log(least).unwrap());
     for index in 0..128 {
         let delta = CallDelta { index: Some(index), name: Some("none".into()), ..CallDelta::default() };
-        bench.model(0, ModelItem::CallDelta(Box::new(delta)));
-        bench.take_all(0);
+        let _ = bench.model(0, ModelItem::CallDelta(Box::new(delta)));
+        let _ = bench.take_all(0);
     }
     let read = bench.run.log().last_seq();
     let done = ModelItem::Done(Box::new(Completion::new(Some(Finish::ToolCalls), "tool_calls")));
-    bench.model(0, done);
+    let _ = bench.model(0, done);
     // 128 proposals and as many results in one step, at a capacity of one; then the close on top.
     let _ = bench.step(0, Input::Abort(runloom_core::input::AbortCause::HandleDropped));
     let log = bench.run.log();
