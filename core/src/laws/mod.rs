@@ -250,7 +250,7 @@ impl Checked {
         Ok(())
     }
 
-    /// W3, and the credit that follows from what is unread (E13).
+    /// W3, and what follows from how much is unread: the credit, and whether clocks run (E13, R10).
     fn waits(&self, next: Next, quiet: bool) -> Result<(), Found> {
         if let Some(wake) = next.wake
             && wake.at <= self.run.now()
@@ -266,10 +266,14 @@ impl Checked {
         let unread = log.last_seq().0 - self.taken.0;
         let full = self.read
             && (unread >= limits.event_capacity as u64 || self.unread_bytes() >= limits.event_capacity_bytes);
-        if full == next.credit.is_zero() {
-            Ok(())
-        } else {
-            Err(("E13", format!("{unread} events are unread, and the credit is {:?}", next.credit)))
+        if full != next.credit.is_zero() {
+            return Err(("E13", format!("{unread} events are unread, and the credit is {:?}", next.credit)));
+        }
+        match next.wake {
+            Some(wake) if full && wake.why.is_quiet() => {
+                Err(("R10", format!("the stream is full, and the clock of {:?} runs", wake.why)))
+            }
+            _ => Ok(()),
         }
     }
 
