@@ -2,7 +2,7 @@
 //!
 //! Scripts plug into a [`Host`](crate::Host) like any other model or tool and keep accounts: clones of a script share
 //! them, so that a test keeps one clone and asks it afterwards. A [`World`] plays the same scripts without an executor
-//! and without waiting; [`mod@explore`] runs every order in which things can happen in it.
+//! and without waiting; [`explore()`] runs every order in which things can happen in it.
 //!
 //! ```
 //! use runloom::testing::World;

@@ -87,6 +87,7 @@ pub struct Checked {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Mark {
     seq: Seq,
+    first: Seq,
     bytes: u64,
     now: Time,
     messages: usize,
@@ -99,6 +100,7 @@ impl Mark {
     fn of(run: &Run) -> Self {
         Self {
             seq: run.log().last_seq(),
+            first: run.log().first_seq(),
             bytes: run.log().end(),
             now: run.now(),
             messages: run.candidate().map_or(0, History::len),
@@ -322,6 +324,11 @@ impl Checked {
         }
         if log.len() > config.limits.log_events || log.bytes() > config.limits.log_bytes {
             return Err(found("L1", "the log holds more than its bounds"));
+        }
+        let room = log.len() < config.limits.log_events
+            && log.bytes() + config.max_step_bytes() <= config.limits.log_bytes;
+        if log.first_seq() > mark.first && room {
+            return Err(found("L1", "an event was evicted although there was room"));
         }
         if self.read && log.first_seq() > Seq(self.taken.0 + 1) {
             return Err(found("E13", "an event was evicted that the primary reader has not taken"));
