@@ -278,8 +278,9 @@ impl Config {
     pub fn max_step_events(&self) -> usize {
         // A response's end proposes and may at once finish each call, ends its step and begins the next; a piece of
         // text may be recorded as several deltas; closing adds its own set.
-        let deltas =
-            usize::try_from(self.limits.response_bytes / self.limits.delta_bytes.max(1)).unwrap_or(0);
+        // An escape of six bytes that does not fit leaves up to five free at the end of a piece.
+        let piece = self.limits.delta_bytes.saturating_sub(5).max(1);
+        let deltas = usize::try_from(self.limits.response_bytes.div_ceil(piece)).unwrap_or(usize::MAX);
         (2 * self.limits.calls).saturating_add(deltas).saturating_add(CLOSING_EVENTS + 4)
     }
 
