@@ -110,6 +110,7 @@ fn wait() -> Duration {
     Duration::from_millis(1)
 }
 
+// proves: E2, M6
 #[test]
 fn providers_that_panic_or_stop_fail_their_attempt() {
     let scripts: [(&str, Attempt, ProblemKind); 5] = [
@@ -140,6 +141,7 @@ fn providers_that_panic_or_stop_fail_their_attempt() {
 }
 
 /// A stream without an end is truncated, which is tried again, after waits of the engine's clock.
+// proves: M8, R2
 #[test]
 fn truncated_streams_are_tried_again() {
     for on in ALL {
@@ -179,6 +181,7 @@ impl Drop for Bomb {
     }
 }
 
+// proves: E2, X5
 #[test]
 fn a_provider_that_panics_when_it_is_dropped_harms_nobody() {
     for on in ALL {
@@ -195,6 +198,7 @@ fn a_provider_that_panics_when_it_is_dropped_harms_nobody() {
     }
 }
 
+// proves: T3, T4, R9
 #[test]
 fn tools_that_panic_or_fail_are_results() {
     let tool = |timer: &ManualTimer| ScriptedTool::timed(timer.clone(), "t");
@@ -247,6 +251,7 @@ enum End {
 }
 
 /// Ends the run in every phase in every way from outside.
+// proves: E2, E3, W7, C8
 #[test]
 fn every_end_in_every_phase_gives_one_terminal() {
     let ends = [
@@ -305,6 +310,7 @@ fn every_end_in_every_phase_gives_one_terminal() {
 }
 
 /// A panic in each machine step, on each executor.
+// proves: E2, X5
 #[test]
 fn a_planted_panic_in_any_step_gives_one_terminal() {
     for on in ALL {
@@ -325,6 +331,7 @@ fn a_planted_panic_in_any_step_gives_one_terminal() {
 }
 
 /// Ends from other threads, at any moment.
+// proves: E2, C7, C8
 #[test]
 fn ends_from_other_threads_give_one_terminal() {
     for n in 0..300_u64 {
@@ -369,6 +376,7 @@ fn ends_from_other_threads_give_one_terminal() {
 }
 
 /// A transport that breaks its contract or panics fails the run, not the program.
+// proves: E2, X5
 #[test]
 fn broken_transports_fail_the_run() {
     #[derive(Clone, Copy, Debug)]
@@ -416,6 +424,7 @@ fn broken_transports_fail_the_run() {
 }
 
 /// So does a timer that panics.
+// proves: E2, X3
 #[test]
 fn panicking_timers_fail_the_run() {
     #[derive(Clone)]

@@ -24,6 +24,7 @@ fn is_send<T: Send>() {}
 fn is_sync<T: Sync>() {}
 
 /// What is `Send` and `Sync` where the host's parts are.
+// proves: X2
 #[test]
 fn shared_hosts_make_everything_send() {
     is_send::<Driver<ManualTimer, HostTransport<Shared>>>();
@@ -70,6 +71,7 @@ async fn read(run: &mut Run) -> String {
 }
 
 /// The same scenario gives the same log, byte for byte, wherever it is driven.
+// proves: X2, W8
 #[test]
 fn logs_are_equal_on_every_executor() {
     let mut logs = Vec::new();
@@ -155,6 +157,7 @@ fn local_model(turns: &Rc<Cell<u32>>) -> impl LocalModel + use<> {
 }
 
 /// Models, tools and approvers that stay on one thread, and a session over two runs.
+// proves: X2, X3
 #[test]
 fn local_hosts_may_hold_what_is_not_send() {
     let told = Rc::new(RefCell::new(Vec::<String>::new()));
@@ -208,6 +211,7 @@ fn local_hosts_may_hold_what_is_not_send() {
 }
 
 /// A cancellation from another thread reaches a driver that sleeps, and needs none that is polled.
+// proves: C3, C7
 #[test]
 fn cancel_from_another_thread() {
     for polled in [false, true] {
@@ -238,6 +242,7 @@ fn cancel_from_another_thread() {
 }
 
 /// Real time: waits take as long as they should, on async-io's reactor and under any executor.
+// proves: X2, X3
 #[test]
 fn real_time_passes() {
     let timer = SmolTimer::new();
@@ -258,6 +263,7 @@ fn real_time_passes() {
 }
 
 /// An idle deadline on real time: a provider that says nothing is given up, and another attempt is made.
+// proves: R10
 #[test]
 fn real_deadlines_fall_due() {
     let timer = SmolTimer::new();

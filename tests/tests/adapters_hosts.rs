@@ -8,6 +8,7 @@ use runloom::{
 };
 use runloom_tests::runs::{assert_ended, count, with_capacity};
 
+// proves: X3
 #[test]
 fn ids_are_the_hosts_if_it_wants() {
     let host = || Host::shared().model(ModelSpec::new("m"), ScriptedModel::new([])).build().unwrap();
@@ -36,6 +37,7 @@ fn hosts_are_checked() {
 }
 
 /// T2: without an approver nothing that needs approval runs; a panic is no consent.
+// proves: T2
 #[test]
 fn approval_decides() {
     let run_with = |approve: Option<Option<Approval>>| {
@@ -74,6 +76,7 @@ fn approval_decides() {
 }
 
 /// Progress waits for its place: none is lost, and each stands between start and end.
+// proves: T5, E7
 #[test]
 fn progress_is_never_lost() {
     let spec = ToolSpec::new("count", "", "{}").unwrap();

@@ -18,6 +18,7 @@ fn message(id: &str, role: Role, text: &str) -> Message {
     Message::new(id, role, vec![Part::Text(text.into())], &bounds).expect("a message")
 }
 
+// proves: E1, E2, L2
 #[test]
 fn a_run_from_start_to_answer() {
     let timer = ManualTimer::new();
@@ -43,6 +44,7 @@ fn a_run_from_start_to_answer() {
     assert!(block_on(run.events().next()).is_none());
 }
 
+// proves: S2
 #[test]
 fn a_second_operation_gets_a_typed_error() {
     let timer = ManualTimer::new();
@@ -65,6 +67,7 @@ fn a_second_operation_gets_a_typed_error() {
     assert_eq!(block_on(driver).answer().unwrap().text, "b");
 }
 
+// proves: S2, M1
 #[test]
 fn a_bad_start_changes_nothing() {
     let timer = ManualTimer::new();
@@ -77,6 +80,7 @@ fn a_bad_start_changes_nothing() {
     assert_eq!(block_on(driver).answer().unwrap().text, "fine");
 }
 
+// proves: M4
 #[test]
 fn invalid_histories_are_refused() {
     let timer = ManualTimer::new();
@@ -115,6 +119,7 @@ fn invalid_histories_are_refused() {
 }
 
 /// S1: what a session is during and after each kind of run.
+// proves: S1
 #[test]
 fn states_are_observed() {
     let timer = ManualTimer::new();
@@ -158,6 +163,7 @@ fn states_are_observed() {
 }
 
 /// E13 with room for one event: exactly one is unread at any time, and none is lost.
+// proves: E13
 #[test]
 fn one_unread_event_holds_the_run() {
     let timer = ManualTimer::new();
@@ -189,6 +195,7 @@ fn one_unread_event_holds_the_run() {
 }
 
 /// E14: awaiting the outcome lets the handle's own events go; dropped early, the rest can be read.
+// proves: E14
 #[test]
 fn awaiting_the_outcome_discards_own_events() {
     let timer = ManualTimer::new();
@@ -225,6 +232,7 @@ fn awaiting_the_outcome_discards_own_events() {
 }
 
 /// E14: a stream that was split off keeps its events and its pace, also while the outcome is awaited.
+// proves: E14
 #[test]
 fn awaiting_the_outcome_leaves_a_split_stream_alone() {
     let timer = ManualTimer::new();
@@ -255,6 +263,7 @@ fn awaiting_the_outcome_leaves_a_split_stream_alone() {
 }
 
 /// C9: who is there when a split-off stream goes decides what becomes of the run.
+// proves: C9
 #[test]
 fn a_lost_consumer_interrupts_unless_someone_waits() {
     let script = || Attempt::new().text("a").wait(Duration::from_secs(1)).text("b");
@@ -312,6 +321,7 @@ fn a_lost_consumer_interrupts_unless_someone_waits() {
 }
 
 /// C2: cancelled before the start.
+// proves: C2
 #[test]
 fn a_cancelled_token_makes_no_request() {
     let timer = ManualTimer::new();
@@ -336,6 +346,7 @@ fn a_cancelled_token_makes_no_request() {
 }
 
 /// A token that belongs to several runs cancels all of them, and none of them cancels it.
+// proves: C1, C3
 #[test]
 fn an_outer_token_cancels_its_runs_but_not_the_other_way_round() {
     let timer = ManualTimer::new();
@@ -358,6 +369,7 @@ fn an_outer_token_cancels_its_runs_but_not_the_other_way_round() {
 }
 
 /// C7: who wins.
+// proves: C7
 #[test]
 fn cancel_says_who_won() {
     let timer = ManualTimer::new();
@@ -375,6 +387,7 @@ fn cancel_says_who_won() {
 }
 
 /// C8: the futures of a dropped run may outlive it; the next run begins work only after they are gone.
+// proves: C8
 #[test]
 fn the_next_run_waits_for_the_last_ones_futures() {
     let timer = ManualTimer::new();
@@ -422,6 +435,7 @@ fn a_finished_driver_may_be_kept() {
 }
 
 /// C10.
+// proves: C10
 #[test]
 fn shutdown_ends_every_run_and_admits_no_other() {
     let timer = ManualTimer::new();
@@ -455,6 +469,7 @@ fn shutdown_ends_every_run_and_admits_no_other() {
 }
 
 /// C11: sessions and engines are handles; runs do not need them.
+// proves: C11
 #[test]
 fn dropping_sessions_and_engines_ends_nothing() {
     let timer = ManualTimer::new();

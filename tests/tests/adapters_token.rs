@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
 
+// proves: C1
 #[test]
 fn clones_share_one_flag_that_is_raised_once() {
     let token = CancellationToken::new();
@@ -20,6 +21,7 @@ fn clones_share_one_flag_that_is_raised_once() {
     block_on(token.cancelled());
 }
 
+// proves: C1
 #[test]
 fn every_waiter_is_woken_once() {
     let token = CancellationToken::new();
@@ -31,6 +33,7 @@ fn every_waiter_is_woken_once() {
     assert!(waiters.iter_mut().all(|waiter| waiter.run() && waiter.polls() == 2));
 }
 
+// proves: C1
 #[test]
 fn until_cancelled_polls_nothing_once_the_flag_is_raised() {
     let token = CancellationToken::new();
@@ -45,6 +48,7 @@ fn until_cancelled_polls_nothing_once_the_flag_is_raised() {
 }
 
 /// The futures own what they need: they outlive the token that made them.
+// proves: C1
 #[test]
 fn futures_borrow_nothing() {
     fn is_static<T: 'static + Send>(value: T) -> T {
@@ -59,6 +63,7 @@ fn futures_borrow_nothing() {
 }
 
 /// 20,000 races between a cancellation and a wait: none is lost.
+// proves: C1
 #[test]
 fn trap_06_a_cancellation_during_the_wait_is_not_lost() {
     for _ in 0..20_000 / 8 {
@@ -73,6 +78,7 @@ fn trap_06_a_cancellation_during_the_wait_is_not_lost() {
 }
 
 /// A waker may come back to the token while it is woken, and may own the waiter that it wakes.
+// proves: X5
 #[test]
 fn trap_01_a_waker_may_use_the_token() {
     struct Owner {

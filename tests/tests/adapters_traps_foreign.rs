@@ -26,6 +26,7 @@ fn seconds(n: u64) -> Duration {
 }
 
 /// 1: a waker that owns what it wakes. Waking it drops the stream, whose drop takes the run's lock.
+// proves: X5
 #[test]
 fn trap_01_a_waker_may_drop_the_stream_that_it_wakes() {
     struct Owner(Mutex<Option<EventStream>>, Arc<Flag>);
@@ -64,6 +65,7 @@ fn trap_01_a_waker_may_drop_the_stream_that_it_wakes() {
 }
 
 /// 1: a waker that reads from within `wake`.
+// proves: X5
 #[test]
 fn trap_01_a_waker_may_read_and_cancel() {
     struct Reader(Weak<Mutex<Option<RunHandle>>>, AtomicUsize);
@@ -113,6 +115,7 @@ enum Deed {
 type Parts = (Engine<Shared, NoWaiting>, RunHandle, EventStream);
 
 /// 2: a handle that is used within a tool's poll.
+// proves: X5, C8
 #[test]
 fn trap_02_a_tool_may_use_and_drop_its_own_run() {
     let deeds = [
@@ -185,6 +188,7 @@ impl<F: FnMut()> Drop for OnDrop<F> {
 }
 
 /// 3: the driver is dropped in any phase, with futures whose drop calls back.
+// proves: C8
 #[test]
 fn trap_03_the_driver_may_be_dropped_at_any_time() {
     for polls in 0..8 {
@@ -240,6 +244,7 @@ fn trap_03_the_driver_may_be_dropped_at_any_time() {
 }
 
 /// 4: a panic in a machine step, with the lock held, at each step of the run.
+// proves: X5
 #[test]
 fn trap_04_a_panic_in_a_step_closes_the_run() {
     let timer = ManualTimer::new();
@@ -288,6 +293,7 @@ fn trap_04_a_panic_in_a_step_of_the_handle_closes_the_run() {
 }
 
 /// 5: futures that panic when they are dropped, while the run ends.
+// proves: X5, C8
 #[test]
 fn trap_05_a_panic_in_a_drop_keeps_nothing_from_being_dropped() {
     let dropped = Arc::new(AtomicUsize::new(0));

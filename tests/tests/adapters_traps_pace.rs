@@ -31,6 +31,7 @@ fn seconds(n: u64) -> Duration {
 
 /// 7: an answer whose end lies behind the pause. An hour passes, because the reader sleeps; the provider is not to
 /// blame.
+// proves: R10
 #[test]
 fn trap_07_a_slow_reader_does_not_time_the_provider_out() {
     let timer = ManualTimer::new();
@@ -56,6 +57,7 @@ fn trap_07_a_slow_reader_does_not_time_the_provider_out() {
 }
 
 /// 9: where the reader stands is an input: the same reading gives the same log, however the tasks are interleaved.
+// proves: E13, W8
 #[test]
 fn trap_09_the_readers_place_reaches_the_machine() {
     let logs: Vec<String> = [1, 3, 7]
@@ -81,6 +83,7 @@ fn trap_09_the_readers_place_reaches_the_machine() {
 }
 
 /// 12: what a tool returned is recorded, and its reader woken, before other foreign code runs.
+// proves: L1
 #[test]
 fn trap_12_a_result_is_recorded_before_the_next_tool_is_polled() {
     let handle: Arc<Mutex<Option<Arc<RunHandle>>>> = Arc::default();
@@ -138,6 +141,7 @@ fn trap_13_a_poll_has_a_budget_of_events() {
 }
 
 /// 14: tools go on while the stream is full, each up to its next report; what they report is held and not lost.
+// proves: E13
 #[test]
 fn trap_14_a_full_stream_does_not_stall_tools() {
     let timer = ManualTimer::new();
@@ -169,6 +173,7 @@ fn trap_14_a_full_stream_does_not_stall_tools() {
 }
 
 /// 14 and 16: a tool that finishes while the stream is full keeps its result when the run is cancelled then.
+// proves: C5
 #[test]
 fn trap_16_a_held_result_is_applied_before_a_cancel() {
     for way in 0..4 {
@@ -205,6 +210,7 @@ fn trap_16_a_held_result_is_applied_before_a_cancel() {
 }
 
 /// 15: waiting for the outcome alone does not hang at the stream's capacity.
+// proves: E14
 #[test]
 fn trap_15_waiting_for_the_outcome_needs_no_reader() {
     let timer = ManualTimer::new();
@@ -220,6 +226,7 @@ fn trap_15_waiting_for_the_outcome_needs_no_reader() {
 }
 
 /// 16: what was gathered is applied before the cancellation that was seen after it.
+// proves: C5
 #[test]
 fn trap_16_what_was_taken_in_is_applied_before_a_cancel() {
     let timer = ManualTimer::new();
@@ -257,6 +264,7 @@ impl Timer for Hasty {
 }
 
 /// 17: a timer that is ready too early costs polls, not the thread; a checked one fails the run.
+// proves: X3
 #[test]
 fn trap_17_a_hasty_timer_does_not_hold_the_thread() {
     let clock = ManualTimer::new();
@@ -348,6 +356,7 @@ fn trap_18_many_wakes_are_one_poll() {
 }
 
 /// 19: a model's stream is not read after its end, and an end that is malformed is one end.
+// proves: M3
 #[test]
 fn trap_19_nothing_is_read_after_a_models_end() {
     let done = || ModelItem::Done(Box::new(Completion::new(Some(Finish::Stop), "stop")));
@@ -372,6 +381,7 @@ fn trap_19_nothing_is_read_after_a_models_end() {
 }
 
 /// 19: begin and end of each operation, as a transport sees them (W5).
+// proves: W5
 #[test]
 fn trap_19_an_operation_that_has_ended_is_not_abandoned() {
     #[derive(Default)]
