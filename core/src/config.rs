@@ -205,6 +205,20 @@ impl Config {
         Ok(config)
     }
 
+    /// The default limits with some of them changed, checked as [`Config::new`] does.
+    ///
+    /// ```
+    /// # use runloom_core::config::Config;
+    /// let config = Config::with(|limits| limits.steps = 10)?;
+    /// assert_eq!(config.limits().steps, 10);
+    /// # Ok::<(), runloom_core::config::ConfigError>(())
+    /// ```
+    pub fn with(change: impl FnOnce(&mut Limits)) -> Result<Self, ConfigError> {
+        let mut limits = Limits::default();
+        change(&mut limits);
+        Self::new(limits)
+    }
+
     /// With these deadlines; a deadline of zero is refused.
     pub fn deadlines(mut self, deadlines: Deadlines) -> Result<Self, ConfigError> {
         let all = [
@@ -264,8 +278,9 @@ impl Config {
     pub fn max_step_events(&self) -> usize {
         // A response's end proposes and may at once finish each call, ends its step and begins the next; a piece of
         // text may be recorded as several deltas; closing adds its own set.
-        let deltas =
-            usize::try_from(self.limits.response_bytes / self.limits.delta_bytes.max(1)).unwrap_or(0);
+        // An escape of six bytes that does not fit leaves up to five free at the end of a piece.
+        let piece = self.limits.delta_bytes.saturating_sub(5).max(1);
+        let deltas = usize::try_from(self.limits.response_bytes.div_ceil(piece)).unwrap_or(usize::MAX);
         (2 * self.limits.calls).saturating_add(deltas).saturating_add(CLOSING_EVENTS + 4)
     }
 
@@ -385,6 +400,8 @@ impl Config {
 mod tests {
     use super::*;
 
+    // proves: L1
+    // bounds: log, bytes
     #[test]
     fn defaults_fit_and_the_log_bound_is_sharp() {
         let config = Config::default();

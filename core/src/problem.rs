@@ -203,6 +203,7 @@ fn mask(word: &str, out: &mut String) {
 mod tests {
     use super::*;
 
+    // proves: M5
     #[test]
     fn secrets_are_masked_and_controls_removed() {
         let text = clean(
@@ -219,6 +220,7 @@ mod tests {
         assert_eq!(clean("éé", 3), "é");
     }
 
+    // proves: R7
     #[test]
     fn a_quota_is_never_retryable() {
         assert!(!Problem::new(ProblemKind::QuotaExhausted, "").retryable(Some(true)).is_retryable());

@@ -87,6 +87,7 @@ fn a_stream_is_decoded_whatever_its_pieces() {
     }
 }
 
+// proves: M5, M6, R11
 #[test]
 fn a_failed_answer_is_a_typed_problem_without_the_key() {
     let body = format!(
@@ -102,6 +103,7 @@ fn a_failed_answer_is_a_typed_problem_without_the_key() {
     assert!(!problem.message.contains("sesame"), "{}", problem.message);
 }
 
+// proves: M5, M8
 #[test]
 fn a_body_that_breaks_off_is_truncated_and_an_error_in_it_hides_the_key() {
     let half = TEXT.as_bytes()[..TEXT.len() / 2].to_vec();

@@ -19,8 +19,11 @@ use std::time::Duration;
 const CANARY: &str = "sesame-canary-value";
 const ANSWER: &str = "data: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}}\n\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"yes\"}}\n\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":2}}\n\ndata: {\"type\":\"message_stop\"}\n\n";
 
+/// What a server does with a connection and the request that it read from it.
+type Script = Box<dyn Fn(&mut TcpStream, &str) + Send>;
+
 /// A server that answers each connection with the next of these, after it has read the request; its root URL.
-fn server(answers: Vec<Box<dyn Fn(&mut TcpStream, &str) + Send>>) -> String {
+fn server(answers: Vec<Script>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://127.0.0.1:{}", listener.local_addr().unwrap().port());
     std::thread::spawn(move || {
@@ -51,7 +54,7 @@ fn read_request(stream: &mut TcpStream) -> String {
     }
 }
 
-fn says(text: impl Into<Vec<u8>>) -> Box<dyn Fn(&mut TcpStream, &str) + Send> {
+fn says(text: impl Into<Vec<u8>>) -> Script {
     let bytes = text.into();
     Box::new(move |stream, _| {
         // A client that has seen enough may be gone.
@@ -173,7 +176,7 @@ fn a_good_answer_in_odd_clothes_is_read() {
 // proves: R10
 #[test]
 fn slow_bytes_are_life() {
-    let slow: Box<dyn Fn(&mut TcpStream, &str) + Send> = Box::new(|stream, _| {
+    let slow: Script = Box::new(|stream, _| {
         stream.set_nodelay(true).unwrap();
         stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n: ").unwrap();
         for _ in 0..20 {
@@ -193,7 +196,7 @@ fn slow_bytes_are_life() {
 // proves: R10
 #[test]
 fn silence_is_given_up() {
-    let silent: fn() -> Box<dyn Fn(&mut TcpStream, &str) + Send> = || {
+    let silent: fn() -> Script = || {
         Box::new(|stream, _| {
             let mut rest = Vec::new();
             let _ = stream.read_to_end(&mut rest);
@@ -257,7 +260,7 @@ fn an_error_under_a_good_status_is_an_error() {
 // proves: M5
 #[test]
 fn an_echo_gives_nothing_away() {
-    let echo: Box<dyn Fn(&mut TcpStream, &str) + Send> = Box::new(|stream, request| {
+    let echo: Script = Box::new(|stream, request| {
         let heads = request.split_once("\r\n\r\n").map_or("", |(head, _)| head);
         let message = heads.replace("\r\n", " ").replace('"', "'");
         let body = format!(

@@ -167,8 +167,11 @@ impl ModelCall {
             }
             ModelItem::Context(context) => {
                 let kind = clean(&context.kind, 256);
-                self.show(m, Event::ContextUpdated { kind });
-                self.attempt.assembler.context(context)
+                let taken = self.attempt.assembler.context(context);
+                if taken.is_ok() {
+                    self.show(m, Event::ContextUpdated { kind });
+                }
+                taken
             }
             ModelItem::Activity(activity) => {
                 self.on_activity(m, *activity);

@@ -13,6 +13,7 @@ fn rounds() -> u64 {
     std::env::var("RUNLOOM_DAMAGE").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS)
 }
 
+// proves: M3
 #[test]
 fn damaged_streams_end_once() {
     let fixtures = fixtures();
