@@ -104,7 +104,8 @@ impl<F: Flavour, T: Timer + Clone> Engine<F, T> {
         self.restore(id, Revision(0), history)
     }
 
-    /// A session as it was saved.
+    /// A session as it was saved. Give the engine ids of your own then, or new runs are named as those that the history
+    /// is of; see [`EngineBuilder`].
     ///
     /// # Errors
     ///
@@ -197,7 +198,9 @@ impl<F: Flavour, T: Timer + Clone> EngineBuilder<F, T> {
 
 impl<T> EngineBuilder<Shared, T> {
     /// With this source of ids (X3); it gets the kind and a number that counts from 1. The default is `run-1`,
-    /// `session-1` and so on. Ids have 1 to 256 bytes and no control characters, and a session's runs must differ.
+    /// `session-1` and so on, which begins anew with each engine: where sessions outlive it, or keys of calls leave it
+    /// (T6), ids must not come again. Ids have 1 to 256 bytes and no control characters, and a session's runs must
+    /// differ.
     pub fn ids(mut self, ids: impl Fn(IdKind, u64) -> String + Send + Sync + 'static) -> Self {
         self.ids = Some(Arc::new(move |(kind, number)| ids(kind, number)));
         self
@@ -206,7 +209,9 @@ impl<T> EngineBuilder<Shared, T> {
 
 impl<T> EngineBuilder<Local, T> {
     /// With this source of ids (X3); it gets the kind and a number that counts from 1. The default is `run-1`,
-    /// `session-1` and so on. Ids have 1 to 256 bytes and no control characters, and a session's runs must differ.
+    /// `session-1` and so on, which begins anew with each engine: where sessions outlive it, or keys of calls leave it
+    /// (T6), ids must not come again. Ids have 1 to 256 bytes and no control characters, and a session's runs must
+    /// differ.
     pub fn ids(mut self, ids: impl Fn(IdKind, u64) -> String + 'static) -> Self {
         self.ids = Some(Rc::new(move |(kind, number)| ids(kind, number)));
         self

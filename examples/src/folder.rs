@@ -1,7 +1,7 @@
 //! A folder that a model may read, and nothing outside of it.
 
 use std::fmt::Write as _;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
@@ -57,10 +57,10 @@ impl Folder {
             let entry = entry.map_err(|error| failed(path, &error))?;
             // Names are the host's data: control characters in them must not reach a terminal.
             let name = entry.file_name().to_string_lossy().escape_debug().to_string();
-            lines.push(match entry.metadata() {
-                Ok(data) if data.is_dir() => format!("{name}/"),
-                Ok(data) if data.is_file() => format!("{name} ({} bytes)", data.len()),
-                Ok(_) | Err(_) => format!("{name} (neither file nor folder)"),
+            lines.push(match self.metadata(&entry.path()) {
+                Some(data) if data.is_dir() => format!("{name}/"),
+                Some(data) if data.is_file() => format!("{name} ({} bytes)", data.len()),
+                _ => format!("{name} (neither file nor folder)"),
             });
         }
         lines.sort_unstable();
@@ -71,6 +71,12 @@ impl Folder {
             let _ = write!(text, "\n[{more} more]");
         }
         Ok(if text.is_empty() { "[empty]".to_owned() } else { text })
+    }
+
+    /// What the system says of an entry, or of where it leads if that is below this folder.
+    fn metadata(&self, entry: &Path) -> Option<Metadata> {
+        let real = entry.canonicalize().ok().filter(|real| real.starts_with(&self.root))?;
+        real.metadata().ok()
     }
 
     /// The text of a file; of a long one, the beginning.
@@ -183,6 +189,20 @@ mod tests {
         }
         assert!(folder.list("up").unwrap_err().contains("leads out"));
         assert_eq!(folder.read("sub/in").unwrap(), "hello");
+        // A list says of each what reading would find.
+        assert_eq!(folder.list("sub").unwrap(), "in (5 bytes)");
+        assert!(folder.list("").unwrap().contains("\nout (neither file nor folder)\n"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_not_opened() {
+        let temporary = Temporary::new("socket");
+        let _socket = std::os::unix::net::UnixListener::bind(temporary.0.join("below/socket")).unwrap();
+        let folder = temporary.folder();
+        assert!(folder.read("socket").unwrap_err().contains("is not a file"));
+        assert!(folder.list("").unwrap().contains("socket (neither file nor folder)"));
+        assert!(folder.read("a\0.txt").is_err() && folder.list(&"x/".repeat(9_999)).is_err());
     }
 
     #[test]

@@ -53,3 +53,28 @@ fn a_timer_that_wakes_early_is_asked_again() {
     assert_eq!(outcome.answer().map(|answer| answer.text.as_str()), Some("four"));
     assert_eq!(timer.now(), Time::from_secs(1));
 }
+
+/// A clock that jumps by hours, as after a sleep of the machine, lets one deadline fall due at a time.
+// proves: R10
+#[test]
+fn a_jump_of_hours_costs_one_attempt_each() {
+    let hanging = || Attempt::new().text("well").hang();
+    let model = ScriptedModel::new([hanging(), hanging(), "four".into()]);
+    let timer = ManualTimer::new();
+    let host = Host::shared().model(ModelSpec::new("m"), model.clone()).build().expect("a host");
+    let session = Engine::new(host, timer.clone()).session().expect("a session");
+    let (run, driver) = session.start("what is 2 + 2?").expect("a run");
+    let (mut driver, mut waits) = (pin!(driver), pin!(run.outcome()));
+    let outcome = futures_lite::future::block_on(async {
+        for _ in 0..9 {
+            if poll_once(&mut driver).await.is_some() {
+                break;
+            }
+            assert!(poll_once(&mut waits).await.is_none());
+            timer.advance(Duration::from_secs(7 * 3600));
+        }
+        waits.await
+    });
+    assert_eq!(outcome.answer().map(|answer| answer.text.as_str()), Some("four"));
+    assert_eq!(model.requests(), 3);
+}

@@ -43,7 +43,8 @@ impl ToolContext {
         &self.call.id
     }
 
-    /// A key that is the same whenever this call is run, and that no other call has (T6).
+    /// A key that is the same whenever this call is run, and that no other call has (T6) as long as no two runs have
+    /// the same id: the ids that an engine gives by itself begin anew with it.
     pub fn idempotency_key(&self) -> String {
         format!("{}/{}", self.run, self.call.call)
     }
