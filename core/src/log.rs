@@ -100,7 +100,7 @@ impl EventLog {
 
     /// The events after `seq` that are here, oldest first.
     pub fn after(&self, seq: Seq) -> impl ExactSizeIterator<Item = &Envelope> + '_ {
-        let skip = (seq.0 + 1).saturating_sub(self.first_seq().0);
+        let skip = seq.0.saturating_add(1).saturating_sub(self.first_seq().0);
         let skip = usize::try_from(skip).unwrap_or(usize::MAX).min(self.events.len());
         self.events.range(skip..)
     }
