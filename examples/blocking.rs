@@ -44,7 +44,11 @@ fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
 }
 
 fn drive<C: Codec>(codec: C, target: &Target, options: &Options) -> Result<ExitCode, Box<dyn Error>> {
-    let endpoint = Endpoint { codec, base_url: target.base_url.clone(), key: target.key.clone() };
+    let endpoint = Endpoint {
+        codec: std::sync::Arc::new(codec),
+        base_url: target.base_url.clone(),
+        key: target.key.clone(),
+    };
     let cancelled = Arc::new(AtomicBool::new(false));
     let raised = Arc::clone(&cancelled);
     Interrupt::install()?.set(move || raised.store(true, Ordering::SeqCst));
@@ -93,7 +97,7 @@ struct Program<C: Codec> {
     endpoint: Endpoint<C>,
     toolbox: Toolbox,
     /// The one model call that a run can have under way.
-    attempt: Option<(OpId, Attempt<C::Decoder>)>,
+    attempt: Option<(OpId, Attempt<C>)>,
     origin: Instant,
 }
 

@@ -1,12 +1,13 @@
 //! A run's events as streams.
 
 use crate::core::event::Envelope;
-use crate::shared::{Read, RunShared};
+use crate::shared::RunShared;
+use crate::state::Read;
+use crate::sync::{Arc, Ordering};
 use futures_core::Stream;
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// The reading end of a run's log. Events count as unread until the reader comes back for more than it has taken out
@@ -31,13 +32,17 @@ impl Feed {
         }
     }
 
-    /// Forgets what was taken out.
-    pub(crate) fn discard(&mut self) {
-        self.lent = false;
-        self.buffer.clear();
+    /// Forgets what was passed over since it was taken out.
+    fn forget_discarded(&mut self) {
+        if self.shared.discarded.load(Ordering::Acquire) {
+            self.shared.discarded.store(false, Ordering::Release);
+            self.lent = false;
+            self.buffer.clear();
+        }
     }
 
     pub(crate) fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        self.forget_discarded();
         self.give_back();
         if !self.buffer.is_empty() {
             return Poll::Ready(true);
@@ -55,6 +60,7 @@ impl Feed {
     }
 
     pub(crate) fn take(&mut self) -> Option<&Envelope> {
+        self.forget_discarded();
         self.give_back();
         self.lent = !self.buffer.is_empty();
         self.buffer.front()

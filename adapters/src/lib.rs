@@ -1,4 +1,64 @@
-//! What a host uses: engine, sessions, drivers.
+//! Agent runs on any executor, in one ordered stream of events that can be verified and replayed.
+//!
+//! An [`Engine`] has a [`Host`] (a model, tools, an approver) and a [`Timer`]. Its [`Session`]s are conversations.
+//! [`Session::start`] answers an input with two values: a [`Run`], the handle to follow and to command the run by, and
+//! a [`Driver`], a future that does the work when it is polled. Spawn it, join it, or block on it: there is no runtime
+//! behind it.
+//!
+//! ```
+//! use futures_lite::future::{block_on, zip};
+//! use runloom::testing::{Attempt, ScriptedModel};
+//! use runloom::{Engine, Event, Host, ManualTimer, ModelSpec, ToolOutput, ToolSpec, tool_fn};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let schema = r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}}}"#;
+//! let add = tool_fn(ToolSpec::new("add", "Adds two numbers.", schema)?, |arguments, cx| async move {
+//!     cx.progress("adding").await;
+//!     match (arguments["a"].as_i64(), arguments["b"].as_i64()) {
+//!         (Some(a), Some(b)) => Ok(ToolOutput::text((a + b).to_string())),
+//!         _ => Ok(ToolOutput::error("a and b must be whole numbers")),
+//!     }
+//! });
+//! // A model that follows a script; a real one speaks to its provider.
+//! let model = ScriptedModel::new([
+//!     Attempt::new().text("Let me see. ").call("add", r#"{"a":19,"b":23}"#),
+//!     Attempt::new().text("It is ").text("42."),
+//! ]);
+//! let host = Host::shared().model(ModelSpec::new("scripted").system("Be brief."), model).tool(add).build()?;
+//! let session = Engine::new(host, ManualTimer::new()).session()?;
+//!
+//! let (mut run, driver) = session.start("What is 19 + 23?")?;
+//! let follow = async {
+//!     let mut shown = String::new();
+//!     let mut events = run.events();
+//!     while let Some(envelope) = events.next().await {
+//!         match envelope.event {
+//!             Event::TextDelta(text) => shown.push_str(&text),
+//!             Event::ToolUpdated(update) => shown.push_str(&format!("[{}] ", update.progress)),
+//!             _ => {}
+//!         }
+//!     }
+//!     shown
+//! };
+//! let (outcome, shown) = block_on(zip(driver, follow));
+//!
+//! assert_eq!(shown, "Let me see. [adding] It is 42.");
+//! assert_eq!(outcome.answer().map(|answer| answer.text.as_str()), Some("It is 42."));
+//! assert_eq!(session.history().len(), 4);
+//! assert_eq!(session.revision(), outcome.revision);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! - A run keeps the pace of its reader (E13). Read its events, await its [`outcome`](Run::outcome), or start it
+//!   [`unattended`](RunOptions::unattended).
+//! - [`Run::cancel`], a dropped [`Run`], a dropped [`Driver`] and [`Engine::shutdown`] end a run at once: when they
+//!   return, it is committed and its log closed, on every executor alike (C7, C8, C10).
+//! - [`Host::shared`] takes [`Model`], [`Tool`] and [`Approver`], whose futures are `Send`; [`Host::local`] takes
+//!   [`LocalModel`], [`LocalTool`] and [`LocalApprover`], which may hold what stays on one thread.
+//! - Nothing here reads a clock or starts a thread. The feature `smol` brings a timer and an HTTP client.
+//!
+//! The state machine itself is the crate [`runloom_core`], here as [`core`].
 
 pub use runloom_core as core;
 
@@ -18,6 +78,7 @@ mod run;
 mod session;
 mod shared;
 mod start;
+mod state;
 mod sync;
 pub mod testing;
 mod timer;
@@ -34,7 +95,8 @@ pub use crate::core::message::{
     Image, ImageData, Message, MessageBounds, Part, Role, ToolCall, ToolResult, ToolStatus,
 };
 pub use crate::core::model::{
-    Completion, Finish, ModelItem, ModelParameters, ModelRequest, ModelSpec, Problem, ProblemKind, ToolChoice,
+    Activity, CallDelta, Completion, FinalCall, Finish, ModelItem, ModelParameters, ModelRequest, ModelSpec,
+    Problem, ProblemKind, ToolChoice,
 };
 pub use crate::core::outcome::{Answer, CancelCause, Ended, LateCompletion, Outcome, RunResult, StopReason};
 pub use crate::core::output::{CancelReply, Credit, Work};

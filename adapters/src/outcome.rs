@@ -1,8 +1,8 @@
 //! Waiting for a run's end.
 
-use crate::core::outcome::Outcome;
+use crate::core::outcome::{Answer, Ended, Outcome};
 use crate::shared::RunShared;
-use crate::sync::{Arc, AtomicBool, Ordering};
+use crate::sync::{Arc, Ordering};
 use crate::wakers::Ticket;
 use std::future::Future;
 use std::pin::Pin;
@@ -13,16 +13,24 @@ use std::task::{Context, Poll};
 #[derive(Debug)]
 pub struct WaitForOutcome<'a> {
     shared: &'a Arc<RunShared>,
-    /// Set when the handle's own stream goes unread; absent where the stream was split off.
-    discards: Option<&'a AtomicBool>,
+    /// Whether the handle's own stream goes unread for this.
     discarding: bool,
     ticket: Ticket,
 }
 
 impl<'a> WaitForOutcome<'a> {
-    pub(crate) fn new(shared: &'a Arc<RunShared>, discards: Option<&'a AtomicBool>) -> Self {
+    pub(crate) fn new(shared: &'a Arc<RunShared>) -> Self {
         shared.with(|state| state.waiting += 1);
-        Self { shared, discards, discarding: false, ticket: Ticket::default() }
+        Self { shared, discarding: false, ticket: Ticket::default() }
+    }
+
+    /// Waits for the answer of a completed run; for `?`.
+    ///
+    /// # Errors
+    ///
+    /// [`Ended`] says how else the run has ended.
+    pub async fn into_result(self) -> Result<Arc<Answer>, Ended> {
+        Arc::unwrap_or_clone(self.await).into_result()
     }
 }
 
@@ -31,15 +39,13 @@ impl Future for WaitForOutcome<'_> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Arc<Outcome>> {
         let this = self.get_mut();
-        let begins = this.discards.is_some_and(|flag| {
-            flag.store(true, Ordering::Release);
-            !std::mem::replace(&mut this.discarding, true)
-        });
         let waker = cx.waker().clone();
         let mut left = None;
         let outcome = this.shared.with(|state| {
-            if begins {
+            if !this.discarding && state.discards() {
+                this.discarding = true;
                 state.discard();
+                this.shared.discarded.store(true, Ordering::Release);
             }
             let outcome = state.outcome();
             left = match outcome {

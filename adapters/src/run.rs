@@ -9,7 +9,7 @@ use crate::core::output::CancelReply;
 use crate::feed::{EventStream, Events, Feed};
 use crate::outcome::WaitForOutcome;
 use crate::shared::RunShared;
-use crate::sync::{Arc, AtomicBool, Ordering};
+use crate::sync::Arc;
 use std::future::poll_fn;
 
 /// A run: its events, its outcome, and the commands that it takes.
@@ -24,33 +24,28 @@ pub struct Run {
     // Dropped in this order: a handle that goes with its stream ends the run as a dropped handle (C9).
     handle: RunHandle,
     feed: Feed,
-    /// Someone awaited the outcome, so that what the feed holds is void (E14).
-    discarded: AtomicBool,
 }
 
 impl Run {
     pub(crate) fn new(shared: Arc<RunShared>) -> Self {
         let feed = Feed::new(Arc::clone(&shared));
-        Self { handle: RunHandle { shared }, feed, discarded: AtomicBool::new(false) }
+        Self { handle: RunHandle { shared }, feed }
     }
 
     /// The run's events. The stream borrows the handle, and dropping it loses nothing: a later one goes on where it
     /// stopped.
     pub fn events(&mut self) -> Events<'_> {
-        self.forget_discarded();
         Events { feed: &mut self.feed }
     }
 
     /// Waits until [`take`](Run::take) has something; false after the terminal event.
     pub async fn fill(&mut self) -> bool {
-        self.forget_discarded();
         poll_fn(|cx| self.feed.poll_fill(cx)).await
     }
 
     /// The next event of those at hand, by reference: cheaper than a stream of owned events. `None` means that
     /// [`fill`](Run::fill) is needed.
     pub fn take(&mut self) -> Option<&Envelope> {
-        self.forget_discarded();
         self.feed.take()
     }
 
@@ -59,12 +54,12 @@ impl Run {
     /// From its first poll on it lets the handle's own events go unread, so that the run does not pause for them
     /// (E14). Dropped early, it leaves the rest of them to be read.
     pub fn outcome(&self) -> WaitForOutcome<'_> {
-        WaitForOutcome::new(&self.handle.shared, Some(&self.discarded))
+        self.handle.outcome()
     }
 
     /// Separates the handle from its stream, so that each can go to a task of its own.
-    pub fn split(mut self) -> (RunHandle, EventStream) {
-        self.forget_discarded();
+    pub fn split(self) -> (RunHandle, EventStream) {
+        self.handle.shared.with(|state| state.split = true);
         (self.handle, EventStream { feed: self.feed })
     }
 
@@ -73,13 +68,7 @@ impl Run {
         self.handle.shared.with(|state| state.unattended = true);
     }
 
-    fn forget_discarded(&mut self) {
-        if self.discarded.swap(false, Ordering::AcqRel) {
-            self.feed.discard();
-        }
-    }
-
-    /// The handle without the stream.
+    /// What the handle can do beside reading events.
     pub fn handle(&self) -> &RunHandle {
         &self.handle
     }
@@ -100,7 +89,7 @@ impl Run {
     }
 }
 
-/// The handle of a run whose stream was split off.
+/// The handle of a run without its stream; see [`Run::split`].
 ///
 /// Dropping it ends a run that is not finished, as dropping a [`Run`] does (C8).
 #[must_use = "dropping the handle ends the run"]
@@ -129,12 +118,12 @@ impl RunHandle {
     }
 
     /// The run's outcome, once it has ended. Any number of tasks may wait for it. It leaves a stream that was split
-    /// off alone: if nobody reads that, the run pauses (E14).
+    /// off alone: if nobody reads that, the run pauses (E14). Otherwise see [`Run::outcome`].
     ///
     /// From this call on, and not only from the first poll, the outcome counts as awaited: then the run goes on when
     /// the stream is dropped (C9).
     pub fn outcome(&self) -> WaitForOutcome<'_> {
-        WaitForOutcome::new(&self.shared, None)
+        WaitForOutcome::new(&self.shared)
     }
 
     /// The run's outcome, if it has ended.

@@ -5,23 +5,18 @@
 //! [`Woken`] and are woken and dropped after unlocking (X5).
 
 use crate::CancellationToken;
+use crate::core::Run as Machine;
 use crate::core::event::Envelope;
-use crate::core::id::{CommandId, RunId, Seq};
+use crate::core::id::{RunId, Seq};
 use crate::core::input::AbortCause;
 use crate::core::outcome::{LateCompletion, Outcome};
-use crate::core::output::{CancelReply, Credit, Reply, Wake};
-use crate::core::time::Time;
-use crate::core::{Input, Next, Outbox, Output, Run as Machine};
-use crate::panics::caught;
+use crate::core::output::CancelReply;
 use crate::registry::{Registry, RunKey};
 use crate::session::SessionShared;
-use crate::sync::{Arc, Mutex, lock};
-use crate::wakers::{WakerSet, Woken};
-use std::collections::VecDeque;
+use crate::state::{Nap, RunState};
+use crate::sync::{Arc, AtomicBool, Mutex, lock};
+use crate::wakers::Woken;
 use std::task::Waker;
-
-/// Most events that a reader takes out at once.
-const MOST_READ: usize = 64;
 
 /// One run, as all who have to do with it see it.
 #[derive(Debug)]
@@ -34,72 +29,9 @@ pub(crate) struct RunShared {
     session: Arc<SessionShared>,
     registry: Arc<Registry>,
     key: RunKey,
+    /// The handle's own stream has been passed over: what its buffer holds is void (E14).
+    pub(crate) discarded: AtomicBool,
     state: Mutex<RunState>,
-}
-
-/// The part behind the lock.
-#[derive(Debug)]
-pub(crate) struct RunState {
-    machine: Machine,
-    out: Outbox,
-    now: Time,
-    next: Next,
-    commands: u64,
-    /// Items that were taken in while the stream was full. A cancel or abort steps them first, so that no finished
-    /// result is lost.
-    held: VecDeque<Input>,
-    /// Whether a primary stream exists whose pace the run keeps.
-    pub(crate) primary: bool,
-    /// The run goes on without a handle.
-    pub(crate) unattended: bool,
-    /// The last event that the stream has handed out, and the last one that the machine knows of.
-    taken: Seq,
-    told: Seq,
-    /// The last event in the stream's buffer.
-    read: Seq,
-    reader: Option<Waker>,
-    /// Who waits for the outcome, and how many of them let the handle's own stream go unread.
-    pub(crate) waiters: WakerSet,
-    pub(crate) waiting: usize,
-    discarding: usize,
-    driver: Option<Waker>,
-    asleep: bool,
-    poked: bool,
-    committed: bool,
-}
-
-/// What a driver brings along for one round under the lock.
-pub(crate) struct Round<'a> {
-    pub(crate) now: Time,
-    /// What the transport has yielded.
-    pub(crate) items: &'a mut Vec<Input>,
-    /// Whether it was asked with no room.
-    pub(crate) full: bool,
-    /// Whether a token is cancelled.
-    pub(crate) cancelled: bool,
-    /// Whether the transport, polled at `now`, had nothing.
-    pub(crate) quiet: bool,
-    /// Where the work goes; `None` leaves it where it is.
-    pub(crate) work: Option<&'a mut Vec<Output>>,
-}
-
-/// What a round leaves for the driver to do.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Rest {
-    pub(crate) live: bool,
-    pub(crate) credit: Credit,
-    pub(crate) wake: Option<Wake>,
-    pub(crate) last: Seq,
-}
-
-/// What a reader gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Read {
-    Some,
-    Ended,
-    Waits,
-    /// Call again with a waker.
-    NeedsWaker,
 }
 
 impl RunShared {
@@ -111,40 +43,36 @@ impl RunShared {
         (registry, key): (Arc<Registry>, RunKey),
     ) -> Self {
         let (token, outer) = tokens;
-        Self { id, token, outer, session, registry, key, state: Mutex::new(start) }
+        Self {
+            id,
+            token,
+            outer,
+            session,
+            registry,
+            key,
+            discarded: AtomicBool::new(false),
+            state: Mutex::new(start),
+        }
     }
 
-    /// Runs `f` under the lock and lets everyone know what came of it.
+    /// Runs `f` under the lock; then, still under it, commits a run that has ended, and lets everyone know what came
+    /// of it.
     pub(crate) fn with<R>(&self, f: impl FnOnce(&mut RunState) -> R) -> R {
         let mut woken = Woken::default();
         let result = {
             let mut state = lock(&self.state);
             let result = f(&mut state);
-            self.publish(&mut state, &mut woken);
+            if state.has_just_ended() {
+                if let Some(outcome) = state.machine().outcome() {
+                    self.session.commit(outcome);
+                }
+                self.registry.remove(self.key);
+            }
+            state.publish(&mut woken);
             result
         };
         woken.wake();
         result
-    }
-
-    /// Commits a run that has ended, and finds out who is to be woken.
-    fn publish(&self, state: &mut RunState, woken: &mut Woken) {
-        if !state.next.live && !state.committed {
-            state.committed = true;
-            if let Some(outcome) = state.machine.outcome() {
-                self.session.commit(outcome);
-            }
-            self.registry.remove(self.key);
-            woken.append(state.waiters.take());
-            state.poked = true;
-        }
-        if state.reader.is_some() && (state.machine.log().last_seq() > state.read || !state.next.live) {
-            woken.push(state.reader.take());
-        }
-        if state.poked && state.asleep {
-            state.asleep = false;
-            woken.push(state.driver.take());
-        }
     }
 
     /// Whether one of the run's tokens is cancelled.
@@ -155,7 +83,7 @@ impl RunShared {
     /// Cancels the run at once, whoever polls it.
     pub(crate) fn cancel(&self) -> CancelReply {
         let reply = self.with(|state| {
-            state.poked = true;
+            state.poke();
             state.cancel()
         });
         if reply == CancelReply::Cancelled {
@@ -167,8 +95,8 @@ impl RunShared {
     /// Ends the run at once; whether it was running.
     pub(crate) fn abort(&self, cause: AbortCause) -> bool {
         let live = self.with(|state| {
-            let live = state.next.live;
-            state.poked = true;
+            let live = state.is_live();
+            state.poke();
             state.abort(cause);
             live
         });
@@ -183,252 +111,44 @@ impl RunShared {
     }
 
     pub(crate) fn late(&self) -> Vec<LateCompletion> {
-        lock(&self.state).machine.late().to_vec()
+        lock(&self.state).machine().late().to_vec()
     }
 
     /// Events after `after` that the log still holds, at most `most`.
     pub(crate) fn events_after(&self, after: Seq, most: usize) -> Vec<Envelope> {
-        lock(&self.state).machine.log().after(after).take(most).cloned().collect()
+        lock(&self.state).machine().log().after(after).take(most).cloned().collect()
     }
 
     /// Has `f` look at the machine.
     pub(crate) fn look<R>(&self, f: impl FnOnce(&Machine) -> R) -> R {
-        f(&lock(&self.state).machine)
+        f(lock(&self.state).machine())
     }
 
     /// Has the driver look at the state again.
     pub(crate) fn poke(&self) {
-        self.with(|state| state.poked = true);
+        self.with(RunState::poke);
     }
 
     /// Drops what the driver would be woken by.
     pub(crate) fn forget_driver(&self) {
-        let waker = lock(&self.state).driver.take();
+        let waker = lock(&self.state).forget_driver();
         drop(waker);
     }
 
-    /// Has the driver sleep, unless something happened since its last round.
+    /// Has the driver sleep, unless something happened since its last round: whether it sleeps.
     pub(crate) fn sleep(&self, waker: &Waker) -> bool {
-        {
-            let mut state = lock(&self.state);
-            if state.poked {
-                return false;
-            }
-            if state.driver.as_ref().is_some_and(|known| known.will_wake(waker)) {
-                state.asleep = true;
-                return true;
+        let mut spare = None;
+        loop {
+            let nap = lock(&self.state).sleep(waker, &mut spare);
+            match nap {
+                Nap::Asleep => return true,
+                Nap::Awake => return false,
+                Nap::NeedsWaker => spare = Some(waker.clone()),
             }
         }
-        let waker = waker.clone();
-        let replaced = {
-            let mut state = lock(&self.state);
-            let replaced = state.driver.replace(waker);
-            state.asleep = !state.poked;
-            (state.asleep, replaced)
-        };
-        replaced.0
     }
 
-    #[doc(hidden)]
     pub(crate) fn plant_panic(&self, steps: u64) {
-        lock(&self.state).machine.plant_panic(steps);
-    }
-}
-
-impl RunState {
-    /// A run whose machine was just started.
-    pub(crate) fn new(machine: Machine, out: Outbox, now: Time, next: Next, primary: bool) -> Self {
-        Self {
-            machine,
-            out,
-            now,
-            next,
-            commands: 0,
-            held: VecDeque::new(),
-            primary,
-            unattended: !primary,
-            taken: Seq(0),
-            told: Seq(0),
-            read: Seq(0),
-            reader: None,
-            waiters: WakerSet::default(),
-            waiting: 0,
-            discarding: 0,
-            driver: None,
-            asleep: false,
-            poked: false,
-            committed: false,
-        }
-    }
-
-    pub(crate) fn outcome(&self) -> Option<Arc<Outcome>> {
-        self.machine.outcome().cloned()
-    }
-
-    /// Steps the machine. A panic in it closes the run from its ledger (X5). Whether the input was proper.
-    fn step(&mut self, input: Input) -> bool {
-        let (machine, out, now) = (&mut self.machine, &mut self.out, self.now);
-        match caught(|| machine.step(now, input, out)) {
-            Some(Ok(next)) => {
-                self.next = next;
-                true
-            }
-            Some(Err(_)) => false,
-            None => {
-                machine.close_after_panic(out);
-                self.next = Next { wake: None, credit: Credit::ZERO, live: false };
-                true
-            }
-        }
-    }
-
-    /// Tells the machine how far the primary stream has been read.
-    fn tell_taken(&mut self) {
-        if !self.primary || !self.next.live {
-            return;
-        }
-        if self.discarding > 0 {
-            self.pass_over();
-        }
-        if self.taken > self.told {
-            self.told = self.taken;
-            self.step(Input::Taken { through: self.taken });
-        }
-    }
-
-    /// Steps what was taken in and not stepped yet.
-    fn settle(&mut self) {
-        self.tell_taken();
-        while let Some(item) = self.held.pop_front() {
-            self.feed(item);
-        }
-    }
-
-    pub(crate) fn cancel(&mut self) -> CancelReply {
-        self.settle();
-        self.commands += 1;
-        let command = CommandId(self.commands);
-        self.step(Input::Cancel { command });
-        match self.out.take_reply(command) {
-            Some(Reply::Cancel(reply)) => reply,
-            // Only a run that was closed after a panic gives no answer.
-            _ => CancelReply::AlreadyFinished,
-        }
-    }
-
-    pub(crate) fn abort(&mut self, cause: AbortCause) {
-        if self.next.live {
-            self.settle();
-            self.step(Input::Abort(cause));
-        }
-    }
-
-    /// Lets the primary stream go unread, until it is told to stop.
-    pub(crate) fn discard(&mut self) {
-        self.discarding += 1;
-        self.pass_over();
-        self.poked = true;
-    }
-
-    pub(crate) fn stop_discarding(&mut self) {
-        self.discarding -= 1;
-        self.pass_over();
-    }
-
-    fn pass_over(&mut self) {
-        self.read = self.machine.log().last_seq();
-        self.taken = self.read;
-    }
-
-    /// The primary stream is gone and no other takes its place.
-    pub(crate) fn reader_gone(&mut self) -> Option<Waker> {
-        if self.primary && self.next.live {
-            let awaited = self.waiting > 0 || self.unattended;
-            self.step(Input::ConsumerGone { awaited });
-            self.poked = true;
-        }
-        self.primary = false;
-        self.reader.take()
-    }
-
-    /// One round of the driver: what came in, then what is due, then what is to be done.
-    pub(crate) fn round(&mut self, round: Round<'_>) -> Rest {
-        self.poked = false;
-        self.asleep = false;
-        self.now = self.now.max(round.now);
-        self.take_in(round.items, round.full);
-        if round.cancelled && self.next.live {
-            self.cancel();
-        }
-        self.tell_taken();
-        if round.quiet {
-            self.step(Input::Wake { quiet: true });
-        } else if self.next.wake.is_some_and(|wake| wake.at <= self.now && !wake.why.is_quiet()) {
-            self.step(Input::Wake { quiet: false });
-        }
-        while !self.next.credit.is_zero() {
-            let Some(item) = self.held.pop_front() else { break };
-            self.feed(item);
-        }
-        if let Some(work) = round.work {
-            while let Some(output) = self.out.pop() {
-                work.push(output);
-            }
-        }
-        Rest {
-            live: self.next.live,
-            credit: self.next.credit,
-            wake: self.next.wake,
-            last: self.machine.log().last_seq(),
-        }
-    }
-
-    /// Takes in what the transport has yielded.
-    pub(crate) fn take_in(&mut self, items: &mut Vec<Input>, full: bool) {
-        if full && self.next.live {
-            self.held.extend(items.drain(..));
-            return;
-        }
-        for item in items.drain(..) {
-            self.feed(item);
-        }
-    }
-
-    /// Steps an item of the transport. One that is improper shows that the transport is broken.
-    fn feed(&mut self, item: Input) {
-        if !self.step(item) && self.next.live {
-            self.step(Input::Abort(AbortCause::DriverPanicked));
-        }
-    }
-
-    /// Acknowledges what `into` held and refills it.
-    pub(crate) fn read(
-        &mut self,
-        into: &mut VecDeque<Envelope>,
-        waker: &Waker,
-        spare: &mut Option<Waker>,
-    ) -> Read {
-        self.taken = self.taken.max(self.read);
-        if self.next.live && self.next.credit.is_zero() && self.taken > self.told {
-            self.poked = true;
-        }
-        into.extend(self.machine.log().after(self.read).take(MOST_READ).cloned());
-        if let Some(last) = into.back() {
-            self.read = last.seq;
-            return Read::Some;
-        }
-        if !self.next.live {
-            return Read::Ended;
-        }
-        if self.reader.as_ref().is_some_and(|known| known.will_wake(waker)) {
-            return Read::Waits;
-        }
-        match spare.take() {
-            Some(waker) => {
-                *spare = self.reader.replace(waker);
-                Read::Waits
-            }
-            None => Read::NeedsWaker,
-        }
+        lock(&self.state).plant_panic(steps);
     }
 }

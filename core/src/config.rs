@@ -211,6 +211,20 @@ impl Config {
         Ok(config)
     }
 
+    /// The default limits with some of them changed, checked as [`Config::new`] does.
+    ///
+    /// ```
+    /// # use runloom_core::config::Config;
+    /// let config = Config::with(|limits| limits.steps = 10)?;
+    /// assert_eq!(config.limits().steps, 10);
+    /// # Ok::<(), runloom_core::config::ConfigError>(())
+    /// ```
+    pub fn with(change: impl FnOnce(&mut Limits)) -> Result<Self, ConfigError> {
+        let mut limits = Limits::default();
+        change(&mut limits);
+        Self::new(limits)
+    }
+
     /// With these deadlines; a deadline of zero is refused.
     pub fn deadlines(mut self, deadlines: Deadlines) -> Result<Self, ConfigError> {
         let all = [
@@ -271,6 +285,7 @@ impl Config {
     pub fn max_step_events(&self) -> usize {
         // A response's end proposes and may at once finish each call, ends its step and begins the next; a piece of
         // text may be recorded as several deltas; closing adds its own set.
+        // An escape that does not fit leaves room at the end of a piece.
         let shortest = self.limits.delta_bytes.saturating_sub(LONGEST_CHARACTER - 1).max(1);
         let deltas = usize::try_from(self.limits.response_bytes.div_ceil(shortest)).unwrap_or(usize::MAX);
         self.limits.calls.saturating_mul(2).saturating_add(deltas).saturating_add(CLOSING_EVENTS + 4)
@@ -405,6 +420,7 @@ impl Config {
 mod tests {
     use super::*;
 
+    // proves: L1
     #[test]
     fn defaults_fit_and_the_log_bound_is_sharp() {
         let config = Config::default();

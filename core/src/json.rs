@@ -241,6 +241,7 @@ mod tests {
     use super::*;
     use alloc::string::String;
 
+    // proves: L6
     #[test]
     fn strings_escape_as_serde_json_does_and_lengths_agree() {
         let all: String = (0..0x250_u32).filter_map(char::from_u32).chain("\u{2028}😀".chars()).collect();

@@ -88,6 +88,7 @@ mod phase;
 mod planted;
 pub mod problem;
 pub mod provider;
+mod read_json;
 mod retry;
 mod run;
 pub mod text;

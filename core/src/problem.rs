@@ -235,6 +235,7 @@ fn looks_secret(word: &str) -> bool {
 mod tests {
     use super::*;
 
+    // proves: M5
     #[test]
     fn secrets_are_masked_and_controls_removed() {
         let text = clean(
@@ -276,6 +277,7 @@ mod tests {
         assert_eq!(clean("éé", 3), "é");
     }
 
+    // proves: R7
     #[test]
     fn a_quota_is_never_retryable() {
         assert!(!Problem::new(ProblemKind::QuotaExhausted, "").retryable(Some(true)).is_retryable());

@@ -36,6 +36,7 @@ mod tests {
         decide(&RetryPolicy::default(), &problem, attempts, failures)
     }
 
+    // proves: R1, R2, R7
     #[test]
     fn waits_double_and_hints_are_capped() {
         let seconds = |s| Decision::Wait(Duration::from_secs(s));

@@ -296,6 +296,7 @@ impl ToolFault {
 mod tests {
     use super::*;
 
+    // proves: T1
     #[test]
     fn only_named_writes_and_exclusives_conflict() {
         let read = Access::resources([("db", false)]);

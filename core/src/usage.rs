@@ -82,6 +82,7 @@ pub enum GenerationTokens {
 mod tests {
     use super::*;
 
+    // proves: R5
     #[test]
     fn reports_replace_and_requests_add() {
         let mut usage = Usage::new(10, 1);

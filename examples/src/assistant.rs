@@ -113,7 +113,7 @@ fn endpoint(target: &Target) -> Endpoint {
     let endpoint = Endpoint::new(target.base_url.as_str())
         .wall_clock(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()));
     match &target.key {
-        Some(key) => endpoint.key(key.expose()),
+        Some(key) => endpoint.key(key.clone()),
         None => endpoint,
     }
 }

@@ -2,20 +2,19 @@
 
 use crate::endpoint::BaseUrl;
 use crate::http1::{Exchange, Received};
-use runloom_core::model::{ModelItem, ModelRequest, Problem, ProblemKind};
-use runloom_core::provider::{Codec, Decode, Secret};
+use runloom_core::model::{ModelItem, ModelRequest, Problem};
+use runloom_core::provider::answer::{Answer, Head, connection_problem};
+use runloom_core::provider::{Codec, Secret};
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use ureq_proto::http::HeaderMap;
-
-/// Most bytes of a failed response's body that are looked at.
-const MAX_ERROR_BODY: usize = 64 * 1024;
 
 /// A server, a codec for it, and a key.
 #[derive(Debug)]
 pub struct Endpoint<C> {
     /// The codec.
-    pub codec: C,
+    pub codec: Arc<C>,
     /// The server.
     pub base_url: BaseUrl,
     /// The key, if one is needed.
@@ -23,11 +22,11 @@ pub struct Endpoint<C> {
 }
 
 /// An attempt under way; dropping it closes its connection.
-pub struct Attempt<D> {
+pub struct Attempt<C: Codec> {
     exchange: Exchange,
-    decoder: D,
-    /// Status, header and what came of the body, if the server did not say yes.
-    failed: Option<(u16, HeaderMap, Vec<u8>)>,
+    request: ModelRequest,
+    /// There once its head has come.
+    answer: Option<Answer<C>>,
 }
 
 impl<C: Codec> Endpoint<C> {
@@ -36,57 +35,41 @@ impl<C: Codec> Endpoint<C> {
     /// # Errors
     ///
     /// The problem that ends the attempt.
-    pub fn begin(&self, request: &ModelRequest) -> Result<Attempt<C::Decoder>, Problem> {
+    pub fn begin(&self, request: &ModelRequest) -> Result<Attempt<C>, Problem> {
         let (body, headers) = (self.codec.encode(request)?, self.codec.headers(self.key.as_ref()));
         let exchange = Exchange::post(&self.base_url, self.codec.path(), &headers, &body);
         let exchange = exchange.map_err(|error| self.lost(&error))?;
-        Ok(Attempt { exchange, decoder: self.codec.decoder(request), failed: None })
+        Ok(Attempt { exchange, request: request.clone(), answer: None })
     }
 
     /// Waits at most so long and returns what came, in order; nothing if nothing came. After `Done` or `Failed` the
     /// attempt is over.
-    pub fn wait(&self, attempt: &mut Attempt<C::Decoder>, most: Duration) -> Vec<ModelItem> {
+    pub fn wait(&self, attempt: &mut Attempt<C>, most: Duration) -> Vec<ModelItem> {
         let mut items = Vec::new();
-        match attempt.exchange.wait(most) {
-            Ok(Received::Nothing) => {}
-            Ok(Received::Head { status: 200..=299, .. }) => items.push(ModelItem::Alive),
-            Ok(Received::Head { status, headers }) => {
-                attempt.failed = Some((status, headers, Vec::new()));
+        match (attempt.exchange.wait(most), &mut attempt.answer) {
+            (Ok(Received::Nothing), _) => {}
+            (Ok(Received::Head { status, headers }), answer) => {
+                *answer = Some(self.answer(&attempt.request, status, &headers));
                 items.push(ModelItem::Alive);
             }
-            Ok(Received::Body(piece)) => match &mut attempt.failed {
-                Some((.., body)) if body.len() + piece.len() > MAX_ERROR_BODY => {
-                    items.extend(self.end(attempt))
-                }
-                Some((.., body)) => body.extend(piece),
-                None => attempt.decoder.feed(&piece, &mut items),
-            },
-            Ok(Received::End) if attempt.failed.is_some() => items.extend(self.end(attempt)),
-            Ok(Received::End) => attempt.decoder.finish(&mut items),
-            Err(_) if attempt.failed.is_some() => items.extend(self.end(attempt)),
-            Err(error) => items.push(ModelItem::Failed(Box::new(self.lost(&error)))),
+            (Ok(Received::Body(piece)), Some(answer)) => answer.feed(&piece, &mut items),
+            (Ok(Received::End), Some(answer)) => answer.finish(&mut items),
+            (Ok(_), None) => {}
+            (Err(error), Some(answer)) => answer.fail(self.lost(&error), &mut items),
+            (Err(error), None) => items.push(ModelItem::Failed(Box::new(self.lost(&error)))),
         }
-        items.iter_mut().for_each(|item| self.mask(item));
         items
     }
 
-    /// What a response means whose status is not a success.
-    fn end(&self, attempt: &mut Attempt<C::Decoder>) -> Option<ModelItem> {
-        let (status, headers, body) = attempt.failed.take()?;
-        let fields: Vec<_> =
+    fn answer(&self, request: &ModelRequest, status: u16, headers: &HeaderMap) -> Answer<C> {
+        let headers: Vec<_> =
             headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?))).collect();
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs());
-        Some(ModelItem::Failed(Box::new(self.codec.error(status, &fields, &body, now))))
+        let now_unix = SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs());
+        let head = Head { status, headers: &headers, now_unix };
+        Answer::new(Arc::clone(&self.codec), request, self.key.clone(), head)
     }
 
     fn lost(&self, error: &io::Error) -> Problem {
-        Problem::new(ProblemKind::Connection, &format!("{}: {error}", self.base_url))
-    }
-
-    /// Servers may repeat a key in what they say about it.
-    fn mask(&self, item: &mut ModelItem) {
-        if let (ModelItem::Failed(problem), Some(key)) = (item, &self.key) {
-            problem.message = key.mask(&problem.message);
-        }
+        connection_problem(&format!("{}: {error}", self.base_url), self.key.as_ref())
     }
 }

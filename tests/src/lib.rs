@@ -1,5 +1,6 @@
 //! Shared helpers of the test suites.
 
+pub mod bare;
 pub mod corpora;
 
 /// The Rust code of README.md, compiled and run as documentation tests.
@@ -8,3 +9,4 @@ pub mod corpora;
 pub struct Readme;
 
 pub mod providers;
+pub mod runs;

@@ -1,6 +1,6 @@
 //! One operation of a host: a model's attempt, a tool's call, an approval.
 
-use super::progress::ProgressSlot;
+use super::ready::OpWaker;
 use super::{Approval, Flavour, Opened};
 use crate::core::Input;
 use crate::core::id::OpId;
@@ -31,7 +31,7 @@ pub(super) struct ToolJob<F: Flavour> {
     pub(super) started: bool,
     /// `None`: the host has no such tool.
     pub(super) future: Option<F::Future<Result<ToolOutput, ToolFault>>>,
-    pub(super) progress: Arc<ProgressSlot>,
+    pub(super) state: Arc<OpWaker>,
     pub(super) end: Option<ToolEnd>,
 }
 
@@ -129,7 +129,7 @@ impl<F: Flavour> Job<F> {
     /// Ends the job: drops what it holds, whatever its drop does.
     pub(super) fn end(self) {
         if let Self::Tool(tool) = &self {
-            tool.progress.close();
+            tool.state.progress.close();
         }
         drop_caught(self);
     }
@@ -151,7 +151,7 @@ impl<F: Flavour> ToolJob<F> {
                 None => Some(ToolEnd::Panicked),
             };
         }
-        if let Some(text) = self.progress.take() {
+        if let Some(text) = self.state.progress.take() {
             into.push(Input::Tool { op, item: ToolItem::Progress(text) });
             return Look::Again;
         }

@@ -1,17 +1,16 @@
 //! Where a running tool leaves a progress report for its transport: one place, so that none is lost and none piles up.
 
+use super::ready::OpWaker;
 use crate::core::text::Text;
 use crate::sync::{Arc, Mutex, lock};
 use crate::wakers::{Ticket, WakerSet};
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Wake};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ProgressSlot {
     state: Mutex<SlotState>,
-    /// Has the transport look here.
-    tool: Waker,
 }
 
 #[derive(Debug, Default)]
@@ -22,10 +21,6 @@ struct SlotState {
 }
 
 impl ProgressSlot {
-    pub(super) fn new(tool: Waker) -> Self {
-        Self { state: Mutex::default(), tool }
-    }
-
     /// Takes the report and lets the next one in.
     pub(super) fn take(&self) -> Option<Text> {
         let (report, woken) = {
@@ -60,7 +55,6 @@ impl ProgressSlot {
             }
             state.report = report.take();
         }
-        self.tool.wake_by_ref();
         true
     }
 }
@@ -69,15 +63,24 @@ impl ProgressSlot {
 #[must_use = "futures do nothing unless polled"]
 #[derive(Debug)]
 pub struct Progress {
-    slot: Arc<ProgressSlot>,
+    /// The running call: it holds the place, and waking it has the transport look there.
+    call: Arc<OpWaker>,
     report: Option<Text>,
     ticket: Ticket,
 }
 
 impl Progress {
-    pub(super) fn new(slot: Arc<ProgressSlot>, report: Text) -> Self {
+    pub(super) fn new(call: Arc<OpWaker>, report: Text) -> Self {
         let report = Some(report).filter(|text| !text.is_empty());
-        Self { slot, report, ticket: Ticket::default() }
+        Self { call, report, ticket: Ticket::default() }
+    }
+
+    fn offer(&mut self) -> bool {
+        let taken = self.call.progress.offer(&mut self.report);
+        if taken {
+            self.call.wake_by_ref();
+        }
+        taken
     }
 }
 
@@ -86,20 +89,20 @@ impl Future for Progress {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
-        if this.report.is_none() || this.slot.offer(&mut this.report) {
+        if this.report.is_none() || this.offer() {
             return Poll::Ready(());
         }
         let waker = cx.waker().clone();
-        let replaced = lock(&this.slot.state).waiting.put(&mut this.ticket, waker);
+        let replaced = lock(&this.call.progress.state).waiting.put(&mut this.ticket, waker);
         drop(replaced);
         // The place may have become free before this task stood in line.
-        if this.slot.offer(&mut this.report) { Poll::Ready(()) } else { Poll::Pending }
+        if this.offer() { Poll::Ready(()) } else { Poll::Pending }
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        let left = lock(&self.slot.state).waiting.leave(&mut self.ticket);
+        let left = lock(&self.call.progress.state).waiting.leave(&mut self.ticket);
         drop(left);
     }
 }

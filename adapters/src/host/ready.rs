@@ -1,5 +1,6 @@
 //! Wakers for single operations: waking one of many has only that one polled.
 
+use super::progress::ProgressSlot;
 use crate::core::id::OpId;
 use crate::sync::{Arc, AtomicBool, Mutex, Ordering, lock};
 use std::collections::VecDeque;
@@ -55,12 +56,19 @@ pub(super) struct OpWaker {
     /// Whether the operation stands in a queue already.
     queued: AtomicBool,
     list: Arc<ReadyList>,
+    /// Where a tool leaves its reports.
+    pub(super) progress: ProgressSlot,
 }
 
 impl OpWaker {
     /// A waker for an operation that stands in the queue.
     pub(super) fn queued(op: OpId, list: &Arc<ReadyList>) -> Arc<Self> {
-        Arc::new(Self { op, queued: AtomicBool::new(true), list: Arc::clone(list) })
+        Arc::new(Self {
+            op,
+            queued: AtomicBool::new(true),
+            list: Arc::clone(list),
+            progress: ProgressSlot::default(),
+        })
     }
 
     /// The operation is about to be polled: the next wake counts.

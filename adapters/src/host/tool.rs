@@ -1,6 +1,7 @@
 //! Tools, as hosts implement them.
 
-use super::progress::{Progress, ProgressSlot};
+use super::progress::Progress;
+use super::ready::OpWaker;
 use crate::CancellationToken;
 use crate::core::id::{CallRef, RunId};
 use crate::core::message::ToolCall;
@@ -16,7 +17,7 @@ pub struct ToolContext {
     pub(super) token: CancellationToken,
     pub(super) run: RunId,
     pub(super) call: Arc<ToolCall>,
-    pub(super) progress: Arc<ProgressSlot>,
+    pub(super) state: Arc<OpWaker>,
 }
 
 impl ToolContext {
@@ -52,7 +53,7 @@ impl ToolContext {
     /// One report is held at a time, and while the run's reader has fallen behind it is not taken: then this waits.
     /// None is lost. After the call has ended it returns at once and does nothing.
     pub fn progress(&self, text: impl Into<Text>) -> Progress {
-        Progress::new(Arc::clone(&self.progress), text.into())
+        Progress::new(Arc::clone(&self.state), text.into())
     }
 }
 

@@ -1,7 +1,6 @@
 //! Carries out a run's work with a host's model, tools and approver.
 
 use super::op::{Job, Look, ToolJob};
-use super::progress::ProgressSlot;
 use super::ready::{OpWaker, ReadyList};
 use super::{ApprovalContext, Flavour, Host, ModelContext, ToolContext};
 use crate::CancellationToken;
@@ -53,14 +52,14 @@ impl<F: Flavour> HostTransport<F> {
         }
     }
 
-    fn job(&self, work: Work, waker: &Waker) -> Option<Job<F>> {
+    fn job(&self, work: Work, state: &Arc<OpWaker>) -> Option<Job<F>> {
         let token = self.token.clone();
         match work {
             Work::Model(request) => {
                 let argument = (request, ModelContext::new(token));
                 Some(Job::Opening(F::call(&self.host.parts.open, argument)))
             }
-            Work::Tool(invocation) => Some(self.tool(invocation, waker)),
+            Work::Tool(invocation) => Some(self.tool(invocation, state)),
             Work::Authorize(request) => Some(match &self.host.parts.decide {
                 Some(decide) => {
                     let binding = request.binding;
@@ -73,25 +72,25 @@ impl<F: Flavour> HostTransport<F> {
         }
     }
 
-    fn tool(&self, invocation: ToolInvocation, waker: &Waker) -> Job<F> {
-        let progress = Arc::new(ProgressSlot::new(waker.clone()));
+    fn tool(&self, invocation: ToolInvocation, state: &Arc<OpWaker>) -> Job<F> {
+        let state = Arc::clone(state);
         let cx = ToolContext {
             token: self.token.clone(),
             run: self.run.clone(),
             call: Arc::clone(&invocation.call),
-            progress: Arc::clone(&progress),
+            state: Arc::clone(&state),
         };
         match self.host.parts.calls.get(&invocation.spec.name) {
             Some(call) => {
                 let future = F::call(call, (invocation, cx));
-                Job::Tool(ToolJob { started: false, future: Some(future), progress, end: None })
+                Job::Tool(ToolJob { started: false, future: Some(future), state, end: None })
             }
             None => {
                 let fault = ToolFault::new("the host has no such tool").definitive();
                 Job::Tool(ToolJob {
                     started: false,
                     future: None,
-                    progress,
+                    state,
                     end: Some(ToolEnd::Failed(Box::new(fault))),
                 })
             }
@@ -129,7 +128,7 @@ impl<F: Flavour> Transport for HostTransport<F> {
     fn begin(&mut self, op: OpId, work: Work) {
         let state = OpWaker::queued(op, &self.ready);
         let waker = Waker::from(Arc::clone(&state));
-        if let Some(job) = self.job(work, &waker) {
+        if let Some(job) = self.job(work, &state) {
             self.ops.insert(op, Op { job, waker, state, held: None });
             self.queue.push_back(op);
         }

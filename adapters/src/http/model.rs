@@ -4,16 +4,13 @@ use super::{HttpClient, HttpError, HttpMethod, HttpRequest, HttpResponse, LocalH
 use crate::host::{LocalModel, Model, ModelContext};
 use futures_core::Stream;
 use runloom_core::model::{ModelItem, ModelRequest, Problem, ProblemKind};
-use runloom_core::provider::{Codec, Decode, Secret};
+use runloom_core::provider::answer::{Answer, Head, mask};
+use runloom_core::provider::{Codec, Secret};
 use std::collections::VecDeque;
 use std::fmt;
-use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-
-/// Most bytes of an error answer's body that are read.
-const MAX_ERROR_BODY: usize = 64 * 1024;
 
 /// Where requests go, and with what. Its `Debug` shows no credential.
 #[derive(Clone)]
@@ -38,8 +35,8 @@ impl Endpoint {
 
     /// With this API key. An empty one counts as none.
     #[must_use]
-    pub fn key(mut self, key: &str) -> Self {
-        self.key = Some(Secret::new(key)).filter(|key| !key.expose().is_empty());
+    pub fn key(mut self, key: impl Into<Secret>) -> Self {
+        self.key = Some(key.into()).filter(|key| !key.expose().is_empty());
         self
     }
 
@@ -70,7 +67,7 @@ impl fmt::Debug for Endpoint {
 
 /// A [`Model`] behind HTTP. Clones share everything.
 ///
-/// A failed answer becomes a typed [`Problem`] before a stream begins. The body is read as it is consumed, so that
+/// A failed answer becomes a typed [`Problem`]. The body is read as it is consumed, so that
 /// back-pressure reaches the provider; dropping the stream closes the connection. Nothing is retried here: that is
 /// the run's part. The key is masked in every text that the provider sends back as an error.
 #[derive(Clone, Debug)]
@@ -86,7 +83,7 @@ pub struct LocalHttpModel<C, K> {
 
 #[derive(Debug)]
 struct Inner<C, K> {
-    codec: C,
+    codec: Arc<C>,
     client: K,
     endpoint: Endpoint,
 }
@@ -94,14 +91,14 @@ struct Inner<C, K> {
 impl<C, K> HttpModel<C, K> {
     /// A model that speaks `codec` over `client` to `endpoint`.
     pub fn new(codec: C, client: K, endpoint: Endpoint) -> Self {
-        Self { inner: Arc::new(Inner { codec, client, endpoint }) }
+        Self { inner: Arc::new(Inner { codec: Arc::new(codec), client, endpoint }) }
     }
 }
 
 impl<C, K> LocalHttpModel<C, K> {
     /// A model that speaks `codec` over `client` to `endpoint`.
     pub fn new(codec: C, client: K, endpoint: Endpoint) -> Self {
-        Self { inner: Arc::new(Inner { codec, client, endpoint }) }
+        Self { inner: Arc::new(Inner { codec: Arc::new(codec), client, endpoint }) }
     }
 }
 
@@ -112,13 +109,13 @@ where
     K: HttpClient + Send + Sync + 'static,
     K::Body: 'static,
 {
-    type Stream = HttpModelStream<K::Body, C::Decoder>;
+    type Stream = HttpModelStream<K::Body, C>;
 
     async fn open(&self, request: Arc<ModelRequest>, _: ModelContext) -> Result<Self::Stream, Problem> {
         let http = self.inner.prepare(&request)?;
         let response = HttpClient::send(&self.inner.client, http).await;
         let response = response.map_err(|error| self.inner.problem(&error))?;
-        self.inner.receive(&request, response).await
+        Ok(self.inner.receive(&request, response))
     }
 }
 
@@ -129,13 +126,13 @@ where
     K: LocalHttpClient + 'static,
     K::Body: 'static,
 {
-    type Stream = HttpModelStream<K::Body, C::Decoder>;
+    type Stream = HttpModelStream<K::Body, C>;
 
     async fn open(&self, request: Arc<ModelRequest>, _: ModelContext) -> Result<Self::Stream, Problem> {
         let http = self.inner.prepare(&request)?;
         let response = LocalHttpClient::send(&self.inner.client, http).await;
         let response = response.map_err(|error| self.inner.problem(&error))?;
-        self.inner.receive(&request, response).await
+        Ok(self.inner.receive(&request, response))
     }
 }
 
@@ -154,43 +151,18 @@ impl<C: Codec, K> Inner<C, K> {
     }
 
     fn problem(&self, error: &HttpError) -> Problem {
-        mask(problem_of(error), self.endpoint.key.as_ref())
+        let mut problem = problem_of(error);
+        mask(&mut problem, self.endpoint.key.as_ref());
+        problem
     }
 
-    async fn receive<B>(
-        &self,
-        request: &ModelRequest,
-        response: HttpResponse<B>,
-    ) -> Result<HttpModelStream<B, C::Decoder>, Problem>
-    where
-        B: Stream<Item = Result<Vec<u8>, HttpError>>,
-    {
-        let mut body = Box::pin(response.body);
-        let key = self.endpoint.key.clone();
-        if (200..300).contains(&response.status) {
-            let decoder = self.codec.decoder(request);
-            return Ok(HttpModelStream { body: Some(body), decoder, items: VecDeque::new(), key });
-        }
-        let mut bytes = Vec::new();
-        while bytes.len() < MAX_ERROR_BODY {
-            // An error body that breaks off still tells what it told.
-            match poll_fn(|cx| body.as_mut().poll_next(cx)).await {
-                Some(Ok(piece)) => bytes.extend_from_slice(&piece),
-                Some(Err(_)) | None => break,
-            }
-        }
-        bytes.truncate(MAX_ERROR_BODY);
+    fn receive<B>(&self, request: &ModelRequest, response: HttpResponse<B>) -> HttpModelStream<B, C> {
         let headers: Vec<(&str, &str)> = response.headers.iter().collect();
-        let now = self.endpoint.wall_clock.as_ref().map(|now| now());
-        Err(mask(self.codec.error(response.status, &headers, &bytes, now), key.as_ref()))
+        let now_unix = self.endpoint.wall_clock.as_ref().map(|now| now());
+        let head = Head { status: response.status, headers: &headers, now_unix };
+        let answer = Answer::new(Arc::clone(&self.codec), request, self.endpoint.key.clone(), head);
+        HttpModelStream { body: Some(Box::pin(response.body)), answer, items: VecDeque::new() }
     }
-}
-
-fn mask(mut problem: Problem, key: Option<&Secret>) -> Problem {
-    if let Some(key) = key {
-        problem.message = key.mask(&problem.message);
-    }
-    problem
 }
 
 fn problem_of(error: &HttpError) -> Problem {
@@ -209,24 +181,24 @@ fn problem_of(error: &HttpError) -> Problem {
 }
 
 /// The items of one answer, decoded as its body arrives.
-pub struct HttpModelStream<B, D> {
+pub struct HttpModelStream<B, C: Codec> {
     /// `None` once it has ended.
     body: Option<Pin<Box<B>>>,
-    decoder: D,
+    answer: Answer<C>,
     items: VecDeque<ModelItem>,
-    key: Option<Secret>,
 }
 
-impl<B, D> fmt::Debug for HttpModelStream<B, D> {
+impl<B, C: Codec> fmt::Debug for HttpModelStream<B, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpModelStream").field("ended", &self.body.is_none()).finish_non_exhaustive()
+        f.debug_struct("HttpModelStream").field("answer", &self.answer).finish_non_exhaustive()
     }
 }
 
-impl<B, D> Stream for HttpModelStream<B, D>
+impl<B, C> Stream for HttpModelStream<B, C>
 where
     B: Stream<Item = Result<Vec<u8>, HttpError>>,
-    D: Decode + Unpin,
+    C: Codec,
+    C::Decoder: Unpin,
 {
     type Item = ModelItem;
 
@@ -234,27 +206,19 @@ where
         let this = self.get_mut();
         loop {
             if let Some(item) = this.items.pop_front() {
-                return Poll::Ready(Some(match item {
-                    ModelItem::Failed(problem) => {
-                        this.body = None;
-                        ModelItem::Failed(Box::new(mask(*problem, this.key.as_ref())))
-                    }
-                    item => item,
-                }));
+                return Poll::Ready(Some(item));
             }
             let Some(body) = &mut this.body else { return Poll::Ready(None) };
             let mut items = Vec::new();
             match body.as_mut().poll_next(cx) {
                 Poll::Pending => return Poll::Pending,
-                Poll::Ready(Some(Ok(bytes))) => this.decoder.feed(&bytes, &mut items),
-                Poll::Ready(Some(Err(error))) => {
-                    this.body = None;
-                    items.push(ModelItem::Failed(Box::new(broken(&error))));
-                }
-                Poll::Ready(None) => {
-                    this.body = None;
-                    this.decoder.finish(&mut items);
-                }
+                Poll::Ready(Some(Ok(bytes))) => this.answer.feed(&bytes, &mut items),
+                Poll::Ready(Some(Err(error))) => this.answer.fail(broken(&error), &mut items),
+                Poll::Ready(None) => this.answer.finish(&mut items),
+            }
+            if this.answer.is_ended() {
+                // Closes the connection at once; nothing that follows would be read.
+                this.body = None;
             }
             this.items.extend(items);
         }

@@ -87,6 +87,7 @@ pub struct Checked {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Mark {
     seq: Seq,
+    first: Seq,
     bytes: u64,
     now: Time,
     messages: usize,
@@ -99,6 +100,7 @@ impl Mark {
     fn of(run: &Run) -> Self {
         Self {
             seq: run.log().last_seq(),
+            first: run.log().first_seq(),
             bytes: run.log().end(),
             now: run.now(),
             messages: run.candidate().map_or(0, History::len),
@@ -250,7 +252,7 @@ impl Checked {
         Ok(())
     }
 
-    /// W3, and the credit that follows from what is unread (E13).
+    /// W3, and what follows from how much is unread: the credit, and whether clocks run (E13, R10).
     fn waits(&self, next: Next, quiet: bool) -> Result<(), Found> {
         if let Some(wake) = next.wake
             && wake.at <= self.run.now()
@@ -266,10 +268,14 @@ impl Checked {
         let unread = log.last_seq().0 - self.taken.0;
         let full = self.read
             && (unread >= limits.event_capacity as u64 || self.unread_bytes() >= limits.event_capacity_bytes);
-        if full == next.credit.is_zero() {
-            Ok(())
-        } else {
-            Err(("E13", format!("{unread} events are unread, and the credit is {:?}", next.credit)))
+        if full != next.credit.is_zero() {
+            return Err(("E13", format!("{unread} events are unread, and the credit is {:?}", next.credit)));
+        }
+        match next.wake {
+            Some(wake) if full && wake.why.is_quiet() => {
+                Err(("R10", format!("the stream is full, and the clock of {:?} runs", wake.why)))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -318,6 +324,11 @@ impl Checked {
         }
         if log.len() > config.limits.log_events || log.bytes() > config.limits.log_bytes {
             return Err(found("L1", "the log holds more than its bounds"));
+        }
+        let room = log.len() < config.limits.log_events
+            && log.bytes() + config.max_step_bytes() <= config.limits.log_bytes;
+        if log.first_seq() > mark.first && room {
+            return Err(found("L1", "an event was evicted although there was room"));
         }
         if self.read && log.first_seq() > Seq(self.taken.0 + 1) {
             return Err(found("E13", "an event was evicted that the primary reader has not taken"));

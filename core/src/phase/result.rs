@@ -52,10 +52,10 @@ pub(crate) fn unavailable(call: &ToolCall, tools: &[Arc<ToolSpec>], limits: &Lim
 /// The result of a call whose arguments are not the text of a JSON object; `None` if they are.
 pub(crate) fn invalid_arguments(call: &ToolCall) -> Option<Arc<ToolResult>> {
     let text = call.arguments_json();
-    let problem = match serde_json::from_str::<serde::de::IgnoredAny>(text) {
+    let problem = match crate::read_json::check(text) {
         Err(error) => format!("the arguments are not valid JSON: {error}"),
-        Ok(_) if text.starts_with('{') => return None,
-        Ok(_) => String::from("the arguments are JSON, but not an object"),
+        Ok(()) if text.starts_with('{') => return None,
+        Ok(()) => String::from("the arguments are JSON, but not an object"),
     };
     Some(of_text(call, ToolStatus::InvalidArguments, encoded_prefix(&problem, 256)))
 }

@@ -9,6 +9,7 @@
 //! | [`Anthropic`](anthropic::Anthropic) | Anthropic Messages and servers that speak it |
 //! | [`OpenAiChat`](openai_chat::OpenAiChat) | OpenAI Chat Completions; compatible servers by a row of [`Dialect`](dialect::Dialect) |
 
+pub mod answer;
 pub mod anthropic;
 pub mod dialect;
 pub mod error;
@@ -93,6 +94,18 @@ impl Secret {
             return Text::new(text);
         }
         Text::from(text.replace(&*self.0, "[redacted]"))
+    }
+}
+
+impl From<&str> for Secret {
+    fn from(text: &str) -> Self {
+        Self::new(text)
+    }
+}
+
+impl From<alloc::string::String> for Secret {
+    fn from(text: alloc::string::String) -> Self {
+        Self::new(&text)
     }
 }
 

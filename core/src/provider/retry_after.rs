@@ -186,6 +186,7 @@ mod tests {
         retry_after(&[(name, value)], b"", Some(784_111_770))
     }
 
+    // proves: R11
     #[test]
     fn headers_in_their_order_and_forms() {
         let ms = |n| Some(Duration::from_millis(n));
@@ -205,6 +206,7 @@ mod tests {
         }
     }
 
+    // proves: R11
     #[test]
     fn junk_is_none_and_huge_saturates() {
         for junk in [
@@ -241,6 +243,7 @@ mod tests {
         );
     }
 
+    // proves: R11
     #[test]
     fn hints_in_bodies() {
         let hint = |body: &str| retry_after(&[], body.as_bytes(), None);

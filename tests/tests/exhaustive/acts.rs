@@ -34,7 +34,7 @@ macro_rules! acts {
 acts! {
     On: Start Text CallShared CallApproval CallFatal CallBroken PieceOpen PieceClose Usage;
     On: DoneStop DoneCalls DoneLength DoneRefusal DonePause DoneNothing;
-    On: FailServer FailPermanent TooLarge;
+    On: FailServer FailPermanent TooLarge Overshoot;
     On: ToolStarted ToolProgress ToolDone ToolFault Allow Deny;
     On: WakeQuiet Wake Later TakeOne TakeAll Gone GoneAwaited CancelEarly;
     Leaf: Cancel AbortHandle AbortDriver AbortPanic AbortShutdown;
@@ -74,7 +74,8 @@ impl Act {
     /// The item that this act has the model yield.
     fn model_item(self) -> Option<ModelItem> {
         Some(match self {
-            Self::Text => text("a"),
+            // An item that was taken in before the stream was full.
+            Self::Text | Self::Overshoot => text("a"),
             Self::CallShared => call("shared", "{}"),
             Self::CallApproval => call("approval", "{}"),
             Self::CallFatal => call("fatal", ""),

@@ -54,7 +54,13 @@ impl Search {
     fn act(&mut self, node: &Node, act: Act) -> Option<(Node, bool)> {
         let (now, input) = act.input(node)?;
         let item = matches!(input, Input::Model { .. } | Input::Tool { .. });
-        if item && !node.takes_items() {
+        if act == Act::Overshoot {
+            // One batch may overshoot, and no more.
+            let capacity = node.setting.config.limits().event_capacity as u64;
+            if node.takes_items() || node.unread() > capacity {
+                return None;
+            }
+        } else if item && !node.takes_items() {
             return None;
         }
         self.steps += 1;

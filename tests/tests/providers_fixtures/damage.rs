@@ -8,12 +8,18 @@ use runloom_tests::providers::{Choices, WithDecoder};
 /// Damaged copies of each body.
 const ROUNDS: u64 = 150;
 
+/// Rounds per fixture; `RUNLOOM_DAMAGE` asks for more of them.
+fn rounds() -> u64 {
+    std::env::var("RUNLOOM_DAMAGE").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS)
+}
+
+// proves: M3
 #[test]
 fn damaged_streams_end_once() {
     let fixtures = fixtures();
     let (mut done, mut failed, mut unreadable) = (0, 0, 0);
     for (at, fixture) in fixtures.iter().enumerate() {
-        for round in 0..ROUNDS {
+        for round in 0..rounds() {
             let seed = round * 1_000 + at as u64;
             let mut choices = Choices::new(seed);
             let body = damage(&fixtures, fixture, &mut choices);
@@ -25,7 +31,9 @@ fn damaged_streams_end_once() {
             unreadable += usize::from(at.is_some_and(|at| at <= body.len() as u64));
             // The whole way to calls and JSON must hold as well.
             let summary = fixture.wire.summary(&[&body]);
-            assert!(serde_json::from_str::<serde_json::Value>(&summary.to_json()).is_ok(), "seed {seed}");
+            let json = summary.to_json();
+            let parsed = serde_json::from_str::<serde_json::Value>(&json);
+            assert!(parsed.is_ok(), "seed {seed}: {parsed:?}: {json}");
             assert!(
                 summary.error.is_none() || summary.calls.iter().all(|call| !call.complete),
                 "seed {seed}"

@@ -96,6 +96,7 @@ fn render(items: &[ModelItem]) -> String {
     out
 }
 
+// proves: M3, M7, R5, T7
 #[test]
 fn each_body_gives_its_items_at_every_split() {
     let fixtures = fixtures();

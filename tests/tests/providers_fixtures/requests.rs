@@ -129,6 +129,7 @@ fn codecs() -> Vec<(String, Wire)> {
     codecs
 }
 
+// proves: M4, M9
 #[test]
 fn the_whole_conversation_is_written_as_expected() {
     for (name, wire) in codecs() {
@@ -141,6 +142,7 @@ fn the_whole_conversation_is_written_as_expected() {
     }
 }
 
+// proves: M2
 #[test]
 fn equal_requests_have_equal_bytes_and_longer_ones_begin_like_shorter_ones() {
     for (name, wire) in codecs() {
@@ -182,6 +184,7 @@ fn ids(value: &Value, calls: &mut Vec<String>, results: &mut Vec<String>) {
     }
 }
 
+// proves: M7
 #[test]
 fn ids_are_unique_and_results_find_their_calls() {
     for (name, wire) in codecs() {
@@ -214,6 +217,7 @@ fn what_cannot_be_sent_is_refused() {
     }
 }
 
+// proves: M5
 #[test]
 fn keys_stand_in_one_secret_header() {
     let key = Secret::new("canary-key");

@@ -1,0 +1,351 @@
+//! The state of a run behind its lock: the machine, what it has put out, what was taken in and not stepped yet, and
+//! where its reader stands. Nothing here calls foreign code (X5).
+
+use crate::core::event::Envelope;
+use crate::core::id::{CommandId, Seq};
+use crate::core::input::AbortCause;
+use crate::core::outcome::Outcome;
+use crate::core::output::{CancelReply, Credit, Reply, Wake};
+use crate::core::time::Time;
+use crate::core::{Input, Next, Outbox, Output, Run as Machine};
+use crate::panics::caught;
+use crate::sync::Arc;
+use crate::wakers::{WakerSet, Woken};
+use std::collections::VecDeque;
+use std::task::Waker;
+
+/// Most events that a reader takes out at once.
+const MOST_READ: usize = 64;
+
+/// The part behind the lock.
+#[derive(Debug)]
+pub(crate) struct RunState {
+    machine: Machine,
+    out: Outbox,
+    now: Time,
+    next: Next,
+    commands: u64,
+    /// Items that were taken in while the stream was full. A cancel or abort steps them first, so that no finished
+    /// result is lost.
+    held: VecDeque<Input>,
+    /// Whether a primary stream exists whose pace the run keeps.
+    pub(crate) primary: bool,
+    /// The stream was split off from its handle.
+    pub(crate) split: bool,
+    /// The run goes on without a handle.
+    pub(crate) unattended: bool,
+    /// The last event that the stream has handed out, and the last one that the machine knows of.
+    taken: Seq,
+    told: Seq,
+    /// The last event in the stream's buffer.
+    read: Seq,
+    reader: Option<Waker>,
+    /// Who waits for the outcome, and how many of them let the handle's own stream go unread.
+    pub(crate) waiters: WakerSet,
+    pub(crate) waiting: usize,
+    discarding: usize,
+    driver: Option<Waker>,
+    asleep: bool,
+    poked: bool,
+    ended: bool,
+}
+
+/// What a driver brings along for one round under the lock.
+pub(crate) struct Round<'a> {
+    pub(crate) now: Time,
+    /// What the transport has yielded.
+    pub(crate) items: &'a mut Vec<Input>,
+    /// Whether it was asked with no room.
+    pub(crate) full: bool,
+    /// Whether a token is cancelled.
+    pub(crate) cancelled: bool,
+    /// Whether the transport, polled at `now`, had nothing.
+    pub(crate) quiet: bool,
+    /// Where the work goes; `None` leaves it where it is.
+    pub(crate) work: Option<&'a mut Vec<Output>>,
+}
+
+/// What a round leaves for the driver to do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rest {
+    pub(crate) live: bool,
+    pub(crate) credit: Credit,
+    pub(crate) wake: Option<Wake>,
+    pub(crate) last: Seq,
+}
+
+/// What a reader gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Read {
+    Some,
+    Ended,
+    Waits,
+    /// Call again with a waker.
+    NeedsWaker,
+}
+
+/// Whether the driver sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nap {
+    Asleep,
+    Awake,
+    /// Call again with a waker.
+    NeedsWaker,
+}
+
+impl RunState {
+    /// A run whose machine was just started.
+    pub(crate) fn new(machine: Machine, out: Outbox, now: Time, next: Next, primary: bool) -> Self {
+        Self {
+            machine,
+            out,
+            now,
+            next,
+            commands: 0,
+            held: VecDeque::new(),
+            primary,
+            split: false,
+            unattended: !primary,
+            taken: Seq(0),
+            told: Seq(0),
+            read: Seq(0),
+            reader: None,
+            waiters: WakerSet::default(),
+            waiting: 0,
+            discarding: 0,
+            driver: None,
+            asleep: false,
+            poked: false,
+            ended: false,
+        }
+    }
+
+    pub(crate) fn outcome(&self) -> Option<Arc<Outcome>> {
+        self.machine.outcome().cloned()
+    }
+
+    pub(crate) fn is_live(&self) -> bool {
+        self.next.live
+    }
+
+    pub(crate) fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    pub(crate) fn plant_panic(&mut self, steps: u64) {
+        self.machine.plant_panic(steps);
+    }
+
+    /// Has the driver look again.
+    pub(crate) fn poke(&mut self) {
+        self.poked = true;
+    }
+
+    /// Whether the run has ended since this was asked last.
+    pub(crate) fn has_just_ended(&mut self) -> bool {
+        !self.next.live && !std::mem::replace(&mut self.ended, true)
+    }
+
+    /// Finds out who is to be woken.
+    pub(crate) fn publish(&mut self, woken: &mut Woken) {
+        if !self.next.live {
+            woken.append(self.waiters.take());
+        }
+        if self.reader.is_some() && (self.machine.log().last_seq() > self.read || !self.next.live) {
+            woken.push(self.reader.take());
+        }
+        if self.asleep && (self.poked || !self.next.live) {
+            self.asleep = false;
+            woken.push(self.driver.take());
+        }
+    }
+
+    pub(crate) fn forget_driver(&mut self) -> Option<Waker> {
+        self.driver.take()
+    }
+
+    /// Has the driver sleep until something happens, unless it has happened already.
+    pub(crate) fn sleep(&mut self, waker: &Waker, spare: &mut Option<Waker>) -> Nap {
+        if self.poked || !self.next.live {
+            return Nap::Awake;
+        }
+        if !self.driver.as_ref().is_some_and(|known| known.will_wake(waker)) {
+            let Some(waker) = spare.take() else { return Nap::NeedsWaker };
+            *spare = self.driver.replace(waker);
+        }
+        self.asleep = true;
+        Nap::Asleep
+    }
+
+    /// Steps the machine. A panic in it closes the run from its ledger (X5). Whether the input was proper.
+    fn step(&mut self, input: Input) -> bool {
+        let (machine, out, now) = (&mut self.machine, &mut self.out, self.now);
+        match caught(|| machine.step(now, input, out)) {
+            Some(Ok(next)) => {
+                self.next = next;
+                true
+            }
+            Some(Err(_)) => false,
+            None => {
+                machine.close_after_panic(out);
+                self.next = Next { wake: None, credit: Credit::ZERO, live: false };
+                true
+            }
+        }
+    }
+
+    /// Tells the machine how far the primary stream has been read.
+    fn tell_taken(&mut self) {
+        if !self.primary || !self.next.live {
+            return;
+        }
+        if self.discarding > 0 {
+            self.pass_over();
+        }
+        if self.taken > self.told {
+            self.told = self.taken;
+            self.step(Input::Taken { through: self.taken });
+        }
+    }
+
+    /// Steps what was taken in and not stepped yet.
+    fn settle(&mut self) {
+        self.tell_taken();
+        while let Some(item) = self.held.pop_front() {
+            self.feed(item);
+        }
+    }
+
+    pub(crate) fn cancel(&mut self) -> CancelReply {
+        self.settle();
+        self.commands += 1;
+        let command = CommandId(self.commands);
+        self.step(Input::Cancel { command });
+        match self.out.take_reply(command) {
+            Some(Reply::Cancel(reply)) => reply,
+            // Only a run that was closed after a panic gives no answer.
+            _ => CancelReply::AlreadyFinished,
+        }
+    }
+
+    pub(crate) fn abort(&mut self, cause: AbortCause) {
+        if self.next.live {
+            self.settle();
+            self.step(Input::Abort(cause));
+        }
+    }
+
+    /// Whether waiting for the outcome lets the stream go unread: only the handle's own (E14).
+    pub(crate) fn discards(&self) -> bool {
+        self.primary && !self.split
+    }
+
+    /// Lets the primary stream go unread, until it is told to stop.
+    pub(crate) fn discard(&mut self) {
+        self.discarding += 1;
+        self.pass_over();
+        self.poked = true;
+    }
+
+    pub(crate) fn stop_discarding(&mut self) {
+        self.discarding -= 1;
+        self.pass_over();
+    }
+
+    fn pass_over(&mut self) {
+        self.read = self.machine.log().last_seq();
+        self.taken = self.read;
+    }
+
+    /// The primary stream is gone and no other takes its place.
+    pub(crate) fn reader_gone(&mut self) -> Option<Waker> {
+        if self.primary && self.next.live {
+            let awaited = self.waiting > 0 || self.unattended;
+            self.step(Input::ConsumerGone { awaited });
+            self.poked = true;
+        }
+        self.primary = false;
+        self.reader.take()
+    }
+
+    /// One round of the driver: what came in, then what is due, then what is to be done.
+    pub(crate) fn round(&mut self, round: Round<'_>) -> Rest {
+        self.poked = false;
+        self.asleep = false;
+        self.now = self.now.max(round.now);
+        self.take_in(round.items, round.full);
+        if round.cancelled && self.next.live {
+            self.cancel();
+        }
+        self.tell_taken();
+        if round.quiet {
+            self.step(Input::Wake { quiet: true });
+        } else if self.next.wake.is_some_and(|wake| wake.at <= self.now && !wake.why.is_quiet()) {
+            self.step(Input::Wake { quiet: false });
+        }
+        while !self.next.credit.is_zero() {
+            let Some(item) = self.held.pop_front() else { break };
+            self.feed(item);
+        }
+        if let Some(work) = round.work {
+            while let Some(output) = self.out.pop() {
+                work.push(output);
+            }
+        }
+        Rest {
+            live: self.next.live,
+            credit: self.next.credit,
+            wake: self.next.wake,
+            last: self.machine.log().last_seq(),
+        }
+    }
+
+    /// Takes in what the transport has yielded.
+    pub(crate) fn take_in(&mut self, items: &mut Vec<Input>, full: bool) {
+        if full && self.next.live {
+            self.held.extend(items.drain(..));
+            return;
+        }
+        for item in items.drain(..) {
+            self.feed(item);
+        }
+    }
+
+    /// Steps an item of the transport. One that is improper shows that the transport is broken.
+    fn feed(&mut self, item: Input) {
+        if !self.step(item) && self.next.live {
+            self.step(Input::Abort(AbortCause::DriverPanicked));
+        }
+    }
+
+    /// Acknowledges what `into` held and refills it.
+    pub(crate) fn read(
+        &mut self,
+        into: &mut VecDeque<Envelope>,
+        waker: &Waker,
+        spare: &mut Option<Waker>,
+    ) -> Read {
+        self.taken = self.taken.max(self.read);
+        if self.next.live && self.next.credit.is_zero() && self.taken > self.told {
+            self.poked = true;
+        }
+        into.extend(self.machine.log().after(self.read).take(MOST_READ).cloned());
+        if let Some(last) = into.back() {
+            self.read = last.seq;
+            return Read::Some;
+        }
+        if !self.next.live {
+            return Read::Ended;
+        }
+        if self.reader.as_ref().is_some_and(|known| known.will_wake(waker)) {
+            return Read::Waits;
+        }
+        match spare.take() {
+            Some(waker) => {
+                *spare = self.reader.replace(waker);
+                Read::Waits
+            }
+            None => Read::NeedsWaker,
+        }
+    }
+}

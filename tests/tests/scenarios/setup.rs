@@ -1,0 +1,198 @@
+//! What a scenario says before its run starts: limits, deadlines, tools, history.
+
+use crate::words::{Words, number, span};
+use runloom_core::config::{Config, Deadlines, Limits, RetryPolicy};
+use runloom_core::history::{History, HistoryBounds};
+use runloom_core::id::{MessageId, Revision, RunId, SessionId};
+use runloom_core::input::{Reader, Start};
+use runloom_core::message::{Message, MessageBounds, Part, Role};
+use runloom_core::model::ModelSpec;
+use runloom_core::tool::{Access, ToolSpec};
+use std::sync::Arc;
+
+#[derive(Debug)]
+pub(crate) struct Setup {
+    limits: Limits,
+    deadlines: Deadlines,
+    retry: RetryPolicy,
+    pointer: Option<String>,
+    facts: Vec<String>,
+    least_log: bool,
+    tools: Vec<Arc<ToolSpec>>,
+    bounds: HistoryBounds,
+    history: Vec<(Role, String)>,
+    revision: u64,
+    reader: Reader,
+    cancelled: bool,
+}
+
+impl Setup {
+    pub(crate) fn new() -> Self {
+        Self {
+            limits: Limits::default(),
+            deadlines: Deadlines::default(),
+            retry: RetryPolicy::default(),
+            pointer: None,
+            facts: Vec::new(),
+            least_log: false,
+            tools: Vec::new(),
+            bounds: HistoryBounds::default(),
+            history: Vec::new(),
+            revision: 0,
+            reader: Reader::Primary,
+            cancelled: false,
+        }
+    }
+
+    /// Takes the line if it belongs here.
+    pub(crate) fn takes(&mut self, line: &str) -> bool {
+        let mut words = Words::new(line);
+        match words.next() {
+            "limits" => self.limits(&mut words),
+            "least_log" => self.least_log = true,
+            "deadlines" => self.deadlines(&mut words),
+            "retry" => self.retry(&mut words),
+            "pointer" => self.pointer = Some(words.text()),
+            "facts" => self.facts.push(words.text()),
+            "tool_spec" => self.tools.push(Arc::new(tool(&mut words))),
+            "history_bounds" => {
+                while let Some((name, value)) = words.pair() {
+                    match name {
+                        "messages" => self.bounds.messages = count(value),
+                        _ => self.bounds.bytes = number(value),
+                    }
+                }
+            }
+            "history" => {
+                let role = if words.next() == "assistant" { Role::Assistant } else { Role::User };
+                self.history.push((role, words.text()));
+            }
+            "revision" => self.revision = number(words.next()),
+            "unattended" => self.reader = Reader::Unattended,
+            "cancelled" => self.cancelled = true,
+            _ => return false,
+        }
+        true
+    }
+
+    fn limits(&mut self, words: &mut Words<'_>) {
+        let limits = &mut self.limits;
+        while let Some((name, value)) = words.pair() {
+            match name {
+                "event_capacity" => limits.event_capacity = count(value),
+                "event_capacity_bytes" => limits.event_capacity_bytes = number(value),
+                "log_events" => limits.log_events = count(value),
+                "payload_bytes" => limits.payload_bytes = number(value),
+                "response_bytes" => limits.response_bytes = number(value),
+                "argument_bytes" => limits.argument_bytes = number(value),
+                "calls" => limits.calls = count(value),
+                "parts" => limits.parts = count(value),
+                "input_bytes" => limits.input_bytes = number(value),
+                "image_bytes" => limits.image_bytes = count(value),
+                "delta_bytes" => limits.delta_bytes = number(value),
+                "tool_output_bytes" => limits.tool_output_bytes = number(value),
+                "progress_bytes" => limits.progress_bytes = number(value),
+                "error_bytes" => limits.error_bytes = number(value),
+                "facts" => limits.facts = small(value),
+                "fact_bytes" => limits.fact_bytes = number(value),
+                "parallel_tools" => limits.parallel_tools = count(value),
+                "steps" => limits.steps = small(value),
+                "late" => limits.late = count(value),
+                other => panic!("there is no limit {other:?}"),
+            }
+        }
+    }
+
+    fn deadlines(&mut self, words: &mut Words<'_>) {
+        let deadlines = &mut self.deadlines;
+        while let Some((name, value)) = words.pair() {
+            let value = (value != "none").then(|| span(value));
+            match name {
+                "first_item" => deadlines.first_item = value,
+                "idle" => deadlines.idle = value,
+                "attempt" => deadlines.attempt = value,
+                "model_call" => deadlines.model_call = value,
+                "tool" => deadlines.tool = value,
+                "run" => deadlines.run = value,
+                other => panic!("there is no deadline {other:?}"),
+            }
+        }
+    }
+
+    fn retry(&mut self, words: &mut Words<'_>) {
+        let retry = &mut self.retry;
+        while let Some((name, value)) = words.pair() {
+            match name {
+                "attempts" => retry.attempts = small(value),
+                "first_wait" => retry.first_wait = span(value),
+                "hint_cap" => retry.hint_cap = span(value),
+                "give_up_hint" => retry.give_up_hint = span(value),
+                "malformed" => retry.malformed = small(value),
+                "invalid_turns" => retry.invalid_turns = small(value),
+                other => panic!("there is no {other:?} in a retry policy"),
+            }
+        }
+    }
+
+    pub(crate) fn config(&self) -> Arc<Config> {
+        let mut limits = self.limits.clone();
+        if self.least_log {
+            let roomy = Config::new(limits.clone()).expect("limits that fit together");
+            (limits.log_events, limits.log_bytes) = (roomy.min_log_events(), roomy.min_log_bytes());
+        }
+        let config = Config::new(limits).expect("limits that fit together");
+        let config = config.deadlines(self.deadlines).and_then(|config| config.retry(self.retry));
+        let mut config = config.expect("valid deadlines and retries");
+        if let Some(pointer) = &self.pointer {
+            config = config.limits_pointer(pointer);
+        }
+        Arc::new(config.fact_namespaces(self.facts.iter().map(String::as_str)))
+    }
+
+    pub(crate) fn run_id() -> RunId {
+        RunId::new("run").expect("an id")
+    }
+
+    pub(crate) fn start(&self, text: String) -> Start {
+        let mut history = History::new(self.bounds);
+        let free = MessageBounds { parts: 8, text: u64::MAX, image: usize::MAX };
+        for (at, (role, text)) in self.history.iter().enumerate() {
+            let id = MessageId::new(format!("before.{at}")).expect("an id");
+            let parts = vec![Part::Text(text.into())];
+            let message = Message::new(id, *role, parts, &free).expect("a message");
+            history.push(message).expect("a history");
+        }
+        let session = SessionId::new("session").expect("an id");
+        let input = vec![Part::Text(text.into())];
+        Start::new(session, Revision(self.revision), history, input, Arc::new(ModelSpec::new("model")))
+            .tools(self.tools.clone())
+            .reader(self.reader)
+            .cancelled(self.cancelled)
+    }
+}
+
+/// `NAME [shared] [reads=RESOURCE] [writes=RESOURCE] [deadline=SPAN] [approval] [fatal]`; exclusive without a word.
+fn tool(words: &mut Words<'_>) -> ToolSpec {
+    let mut spec = ToolSpec::new(words.next(), "a tool", "{}").expect("a tool's name");
+    while !words.is_empty() {
+        let word = words.next();
+        spec = match word.split_once('=').unwrap_or((word, "")) {
+            ("shared", _) => spec.access(Access::Shared),
+            ("reads", name) => spec.access(Access::resources([(name, false)])),
+            ("writes", name) => spec.access(Access::resources([(name, true)])),
+            ("deadline", value) => spec.deadline(span(value)),
+            ("approval", _) => spec.needs_approval(),
+            ("fatal", _) => spec.fatal(),
+            (other, _) => panic!("a tool has no {other:?}"),
+        };
+    }
+    spec
+}
+
+fn count(word: &str) -> usize {
+    usize::try_from(number(word)).expect("a number that fits")
+}
+
+fn small(word: &str) -> u32 {
+    u32::try_from(number(word)).expect("a number that fits")
+}

@@ -1,0 +1,210 @@
+//! Plays a scenario and writes down what comes of it.
+
+use crate::actions;
+use crate::setup::Setup;
+use crate::words::{Words, number, span};
+use runloom::testing::transcript;
+use runloom_core::id::{OpId, Seq};
+use runloom_core::laws::{Checked, Depth, Stepped};
+use runloom_core::output::{Output, Work};
+use runloom_core::time::Time;
+use runloom_core::tool::{AuthorizeRequest, Binding};
+use std::fmt::Write;
+use std::sync::Arc;
+
+pub(crate) struct Stage {
+    pub(crate) setup: Setup,
+    run: Option<Checked>,
+    now: Time,
+    model: Option<OpId>,
+    request: Option<Arc<runloom_core::model::ModelRequest>>,
+    asked: Vec<(OpId, Arc<AuthorizeRequest>)>,
+    ended: bool,
+    out: String,
+}
+
+impl Stage {
+    /// The rendering of `script`.
+    pub(crate) fn play(script: &str) -> String {
+        let mut stage = Self {
+            setup: Setup::new(),
+            run: None,
+            now: Time::ZERO,
+            model: None,
+            request: None,
+            asked: Vec::new(),
+            ended: false,
+            out: String::new(),
+        };
+        for line in script.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            if stage.run.is_some() || !stage.setup.takes(line) {
+                stage.line(line);
+            }
+        }
+        if let Some(run) = &stage.run {
+            // A world that panicked on purpose has no inputs that would lead there again.
+            if stage.ended || run.run().outcome().is_none() {
+                run.replay().unwrap_or_else(|broken| panic!("{broken}\n{}", stage.out));
+            }
+        }
+        stage.out
+    }
+
+    fn say(&mut self, line: impl AsRef<str>) {
+        // Writing to a string does not fail.
+        let _ = writeln!(self.out, "{}", line.as_ref());
+    }
+
+    fn run(&mut self) -> &mut Checked {
+        let setup = &self.setup;
+        self.run.get_or_insert_with(|| Checked::new(Setup::run_id(), setup.config()).depth(Depth::Whole))
+    }
+
+    fn line(&mut self, line: &str) {
+        let mut words = Words::new(line);
+        self.say(format!("> {line}"));
+        match words.next() {
+            "at" => self.now = Time::ZERO.after(span(words.next())),
+            "later" => self.now = self.now.after(span(words.next())),
+            "repeat" => {
+                let count = number(words.next());
+                let action = words.text();
+                for _ in 1..count {
+                    self.act(&action);
+                }
+                let stepped = self.act(&action);
+                self.shows(&stepped);
+            }
+            "silent" => {
+                let action = words.text();
+                self.act(&action);
+            }
+            "panic" => {
+                let since = self.last_seq();
+                let outputs = self.run().panicked().unwrap_or_else(|broken| panic!("{broken}"));
+                self.tells(since, &outputs);
+                self.ends();
+                self.ended = false;
+            }
+            "history" => self.history(),
+            "request" => self.requested(),
+            "log" => self.log(),
+            "late" => self.late(),
+            _ => {
+                let stepped = self.act(line);
+                self.shows(&stepped);
+            }
+        }
+    }
+
+    fn act(&mut self, line: &str) -> Stepped {
+        self.run();
+        let input = actions::input(self, line);
+        let now = self.now;
+        let stepped = self.run().step(now, input);
+        let stepped = stepped.unwrap_or_else(|broken| panic!("{broken}\nat {line:?}, after:\n{}", self.out));
+        if let Err(broken) = self.run().survives_panic() {
+            panic!("{broken}\nat {line:?}, after:\n{}", self.out);
+        }
+        for output in &stepped.outputs {
+            match output {
+                Output::Begin { op, work: Work::Model(request) } => {
+                    self.model = Some(*op);
+                    self.request = Some(Arc::clone(request));
+                }
+                Output::Begin { op, work: Work::Authorize(request) } => {
+                    self.asked.push((*op, Arc::clone(request)));
+                }
+                _ => {}
+            }
+        }
+        stepped
+    }
+
+    fn shows(&mut self, stepped: &Stepped) {
+        match &stepped.answer {
+            Err(misuse) => self.say(format!("  misuse: {misuse}")),
+            Ok(next) => {
+                self.tells(stepped.since, &stepped.outputs);
+                self.say(format!("  {}", transcript::next(next)));
+                if !next.live && !self.ended {
+                    self.ended = true;
+                    self.ends();
+                }
+            }
+        }
+    }
+
+    fn tells(&mut self, since: Seq, outputs: &[Output]) {
+        let events: Vec<String> = self.run().run().log().after(since).map(transcript::event).collect();
+        for event in events {
+            self.say(format!("  {event}"));
+        }
+        for output in outputs {
+            self.say(format!("  {}", transcript::output(output)));
+        }
+    }
+
+    fn ends(&mut self) {
+        if let Some(outcome) = self.run().run().outcome().cloned() {
+            for line in transcript::outcome(&outcome) {
+                self.say(format!("  = {line}"));
+            }
+        }
+    }
+
+    fn history(&mut self) {
+        let messages: Vec<String> = match self.run().run().candidate() {
+            Some(history) => history.iter().map(|message| transcript::message(message)).collect(),
+            None => Vec::new(),
+        };
+        for message in messages {
+            self.say(format!("  {message}"));
+        }
+    }
+
+    fn requested(&mut self) {
+        let Some(request) = self.request.clone() else { return };
+        self.say(format!("  {} attempt {}", request.operation, request.attempt));
+        for message in &request.history {
+            self.say(format!("  {}", transcript::message(message)));
+        }
+    }
+
+    fn log(&mut self) {
+        let (log, limits) = (self.run().run().log().clone(), self.run().run().config().limits().clone());
+        let within = log.len() <= limits.log_events && log.bytes() <= limits.log_bytes;
+        let within = if within { "within" } else { "above" };
+        let (first, last, count) = (log.first_seq(), log.last_seq(), log.len());
+        let most = limits.log_events;
+        self.say(format!("  events {first} to {last}: {count}, {within} the bound of {most}"));
+    }
+
+    fn late(&mut self) {
+        let run = self.run().run();
+        let line = format!("  {} ignored, late: {:?}", run.ignored(), run.late());
+        self.say(line);
+    }
+
+    pub(crate) fn last_seq(&self) -> Seq {
+        self.run.as_ref().map_or(Seq(0), |run| run.run().log().last_seq())
+    }
+
+    /// The model operation that was begun last.
+    pub(crate) fn last_model(&self) -> OpId {
+        self.model.unwrap_or(OpId(1))
+    }
+
+    fn request_of(&self, op: OpId) -> &AuthorizeRequest {
+        let asked = self.asked.iter().find(|(other, _)| *other == op);
+        asked.map(|(_, request)| &**request).unwrap_or_else(|| panic!("nothing was asked as {op}"))
+    }
+
+    pub(crate) fn binding(&self, op: OpId) -> Binding {
+        self.request_of(op).binding
+    }
+
+    pub(crate) fn binding_of_another(&self, op: OpId) -> Binding {
+        actions::another(&self.request_of(op).call)
+    }
+}
