@@ -325,6 +325,18 @@ impl Config {
         u64::from(self.retry.attempts).saturating_mul(ATTEMPT_EVENTS)
     }
 
+    /// Encoded bytes of the results that tools may bring while nobody reads, and that an end still records (C5).
+    fn held_bytes(&self) -> u64 {
+        let tools = self.limits.parallel_tools.min(self.limits.calls) as u64;
+        tools.saturating_mul(self.result_bytes().saturating_add(CLOSING_EVENT + ENVELOPE))
+    }
+
+    /// Encoded bytes of the largest content of a tool's result.
+    fn result_bytes(&self) -> u64 {
+        let parts = (self.limits.parts as u64).saturating_mul(RESULT_PART);
+        self.limits.tool_output_bytes.saturating_add(parts)
+    }
+
     /// The least log, in events, that these limits can do with (L1).
     pub fn min_log_events(&self) -> usize {
         self.limits
@@ -340,6 +352,7 @@ impl Config {
             .event_capacity_bytes
             .saturating_add(self.max_step_bytes().saturating_mul(2))
             .saturating_add(self.attempt_events().saturating_mul(CLOSING_EVENT + ENVELOPE))
+            .saturating_add(self.held_bytes())
             .saturating_add(self.closing_bytes())
     }
 
@@ -389,12 +402,10 @@ impl Config {
         }
         // A payload's members beside its one long text.
         let members = CLOSING_EVENT;
-        let parts = (limits.parts as u64).saturating_mul(RESULT_PART);
-        let parts = limits.tool_output_bytes.saturating_add(parts);
         let inner = limits
             .argument_bytes
             .max(limits.delta_bytes)
-            .max(parts)
+            .max(self.result_bytes())
             .max(limits.progress_bytes)
             .max(limits.fact_bytes)
             .max(limits.error_bytes)

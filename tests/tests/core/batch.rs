@@ -59,7 +59,8 @@ fn at_most_four_calls_run_and_they_begin_in_model_order() {
 #[test]
 fn the_limit_holds_at_its_border() {
     for (limit, begun) in [(1, 1), (2, 2), (3, 3), (4, 3), (usize::MAX, 3)] {
-        let mut hand = Hand::begun(limits(|limits| limits.parallel_tools = limit), [shared("t")]);
+        let mut hand =
+            Hand::begun(limits(|limits| (limits.parallel_tools, limits.calls) = (limit, 3)), [shared("t")]);
         hand.calls(["t"; 3]);
         assert_eq!(running(&hand).len(), begun);
     }

@@ -17,6 +17,7 @@ mod cancel;
 mod closing;
 mod config;
 mod deadlines;
+mod driver;
 mod full;
 mod hand;
 mod history;
