@@ -26,7 +26,7 @@ fn printed(hand: &Hand) -> String {
 // proves: M5, M6
 #[test]
 fn what_providers_and_tools_say_is_cleaned_before_it_is_shown() {
-    let echo = format!("Incorrect key **{CANARY}**, header `Authorization:Bearer  canary.{CANARY}`");
+    let echo = format!("Incorrect key **{CANARY}**, header `Authorization:Bearer  canary-token`");
     let items = [
         ModelItem::Failed(Box::new(Problem::new(ProblemKind::Authentication, &echo))),
         ModelItem::Failed(Box::new(Problem::new(ProblemKind::InvalidResponse, &echo))),
