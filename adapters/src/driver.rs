@@ -65,7 +65,7 @@ impl<T, X> Driver<T, X> {
             before,
             gate: Some(gate),
             ears: Ears { own, outer, heard_by: None },
-            items: Vec::new(),
+            items: Vec::with_capacity(16),
             work: Vec::new(),
             full: false,
             quiet: None,

@@ -130,6 +130,11 @@ impl<F: Flavour, T: Timer + Clone> Engine<F, T> {
         runs.iter().filter(|run| run.abort(AbortCause::Shutdown)).count()
     }
 
+    /// How many runs are going on.
+    pub fn runs(&self) -> usize {
+        self.inner.registry.len()
+    }
+
     /// Whether the engine was shut down.
     pub fn is_shut_down(&self) -> bool {
         self.inner.registry.is_shut_down()

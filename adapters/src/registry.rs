@@ -54,6 +54,11 @@ impl Registry {
         lock(&self.state).running.remove(&key.0);
     }
 
+    /// How many runs are here.
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.state).running.len()
+    }
+
     /// Lets no new run in and returns those that are here. They are left to the caller: a run's lock comes before
     /// this one.
     pub(crate) fn shut_down(&self) -> Vec<Arc<RunShared>> {

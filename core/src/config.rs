@@ -432,6 +432,7 @@ mod tests {
     use super::*;
 
     // proves: L1
+    // bounds: log, bytes
     #[test]
     fn defaults_fit_and_the_log_bound_is_sharp() {
         let config = Config::default();

@@ -30,7 +30,7 @@ impl EventLog {
         Self {
             run_len: encoded_len(run.as_str()),
             run,
-            events: VecDeque::new(),
+            events: VecDeque::with_capacity(config.limits.log_events.min(16)),
             next: 1,
             end: 0,
             start: 0,

@@ -1,18 +1,23 @@
 //! One driver on any executor, `Send` or not (X2).
 
-use futures_lite::future::{block_on, zip};
+use futures_lite::future::{block_on, poll_once, zip};
 use runloom::smol::SmolTimer;
 use runloom::testing::{Attempt, ScriptedModel, ScriptedTool};
 use runloom::{
     Access, Approval, CancellationToken, Completion, Driver, Engine, EngineBuilder, EventStream, Events,
     FinalCall, Finish, Host, HostBuilder, HostTransport, LocalModel, ManualTimer, ModelItem, ModelSpec, Run,
-    RunHandle, Session, Shared, Timer, ToolOutput, ToolSpec, WaitForCancellation, WaitForOutcome,
-    local_approver_fn, local_model_fn, local_tool_fn, sleep,
+    RunHandle, Session, Shared, Time, Timer, ToolOutput, ToolSpec, ToolStatus, WaitForCancellation,
+    WaitForOutcome, local_approver_fn, local_model_fn, local_tool_fn, sleep,
 };
-use runloom_tests::bare::run_all;
+use runloom_tests::bare::{Flag, Task, run_all};
 use runloom_tests::runs::{TestEngine, assert_ended, engine};
 use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 fn is_send<T: Send>() {}
@@ -276,4 +281,82 @@ fn real_deadlines_fall_due() {
     assert_eq!((outcome.answer().unwrap().text.as_str(), model.requests()), ("b", 2));
     assert!(timer.now().as_micros() >= 30_000);
     smol::block_on(task);
+}
+
+/// A driver may move from task to task: the task that polled it last is the one that is woken.
+#[test]
+fn the_last_waker_is_the_one_that_counts() {
+    for end in 0..5 {
+        let timer = ManualTimer::new();
+        let text = Attempt::new().text("a");
+        // Without the wait there is no alarm but the driver's own, for the idle deadline.
+        let script = if end == 4 { text.hang() } else { text.wait(Duration::from_secs(1)).hang() };
+        // Either the model sleeps, or the run pauses for its reader.
+        let engine = engine([script], [], &timer, if end == 2 { 1 } else { 64 });
+        let (mut run, mut driver) = engine.session().unwrap().start("go").unwrap();
+        let (before, first) = Flag::new();
+        let (after, second) = Flag::new();
+        for waker in [&first, &second, &first, &second] {
+            assert!(Pin::new(&mut driver).poll(&mut Context::from_waker(waker)).is_pending());
+        }
+        let wakes = before.wakes();
+        match end {
+            0 => timer.advance(Duration::from_secs(1)),
+            1 => run.cancellation_token().cancel(),
+            2 => {
+                let _ = block_on(poll_once(run.fill()));
+                while run.take().is_some() {}
+                let _ = block_on(poll_once(run.fill()));
+            }
+            3 => drop(run.cancel()),
+            _ => timer.advance(Duration::from_secs(120)),
+        }
+        assert!(after.take(), "{end}");
+        assert_eq!(before.wakes(), wakes, "{end}");
+    }
+}
+
+/// A clock that moves by itself when it is read the second time.
+#[derive(Clone)]
+struct Creeping(ManualTimer, Arc<AtomicUsize>);
+
+impl Timer for Creeping {
+    fn now(&self) -> Time {
+        if self.1.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.0.advance(Duration::from_secs(1));
+        }
+        self.0.now()
+    }
+    fn poll_at(&mut self, at: Time, cx: &mut Context<'_>) -> Poll<()> {
+        self.0.poll_at(at, cx)
+    }
+}
+
+/// R10: a quiet deadline falls due at a time at which the transport was polled and had nothing, not a moment later.
+#[test]
+fn a_deadline_is_decided_at_the_time_of_the_poll() {
+    let timer = ManualTimer::new();
+    let reads = Arc::new(AtomicUsize::new(1_000_000));
+    let tool = |name: &str, wait: u64, deadline: u64| {
+        let deadline = Duration::from_secs(deadline);
+        ScriptedTool::timed(timer.clone(), name)
+            .wait(Duration::from_secs(wait))
+            .declared(|spec| spec.access(Access::Shared).deadline(deadline))
+    };
+    let model = ScriptedModel::new([Attempt::new().call("late", "{}").call("just", "{}"), "end".into()]);
+    let host = Host::shared().model(ModelSpec::new("m"), model);
+    let host = host.tool(tool("late", 99, 10)).tool(tool("just", 11, 11)).build().unwrap();
+    let engine = Engine::new(host, Creeping(timer.clone(), Arc::clone(&reads)));
+    let session = engine.session().unwrap();
+    let (_run, driver) = session.start("go").unwrap();
+    let mut driver = Task::new(driver);
+    driver.run();
+    timer.advance(Duration::from_secs(10));
+    reads.store(2, Ordering::SeqCst);
+    while !driver.run() {
+        assert!(timer.advance_to_alarm().is_some());
+    }
+    let history = session.history();
+    let statuses: Vec<_> = history.iter().flat_map(|m| m.results().map(|r| r.status)).collect();
+    assert_eq!(statuses, [ToolStatus::TimedOut, ToolStatus::Success]);
 }

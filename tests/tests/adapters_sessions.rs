@@ -419,6 +419,21 @@ fn the_next_run_waits_for_the_last_ones_futures() {
     assert_eq!(model.requests(), 2);
 }
 
+/// C8: a driver that is done holds nothing up, also while somebody keeps it.
+#[test]
+fn a_finished_driver_may_be_kept() {
+    let timer = ManualTimer::new();
+    let engine = engine([Attempt::answer("a"), Attempt::answer("b")], [], &timer, 64);
+    let session = engine.session().unwrap();
+    let (_run, mut first) = session.start("go").unwrap();
+    assert_eq!(engine.runs(), 1);
+    let outcome = block_on(&mut first);
+    assert_eq!((outcome.answer().unwrap().text.as_str(), engine.runs()), ("a", 0));
+    let (_run, second) = session.start("go").unwrap();
+    assert_eq!(block_on(second).answer().unwrap().text, "b");
+    assert_eq!(block_on(first).last_seq, outcome.last_seq);
+}
+
 /// C10.
 // proves: C10
 #[test]

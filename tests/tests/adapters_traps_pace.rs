@@ -4,9 +4,9 @@
 use futures_lite::future::block_on;
 use runloom::testing::{Attempt, CheckedTimer, NoWaiting, ScriptedModel, ScriptedTool};
 use runloom::{
-    Access, Completion, Driver, Engine, Finish, Host, HostTransport, ManualTimer, ModelItem, ModelSpec, OpId,
-    Run, RunError, RunHandle, RunOptions, RunResult, Shared, Time, Timer, ToolOutput, ToolSpec, ToolStatus,
-    Transport, model_fn, tool_fn,
+    Access, Completion, Driver, Engine, Event, Finish, Host, HostTransport, ManualTimer, ModelItem,
+    ModelSpec, OpId, Run, RunError, RunHandle, RunOptions, RunResult, Shared, Time, Timer, ToolOutput,
+    ToolSpec, ToolStatus, Transport, model_fn, tool_fn,
 };
 use runloom_core::Input;
 use runloom_core::output::{Credit, Work};
@@ -91,10 +91,14 @@ fn trap_12_a_result_is_recorded_before_the_next_tool_is_polled() {
     let seen: Arc<Mutex<Vec<(usize, usize)>>> = Arc::default();
     let (inner, sight) = (Arc::clone(&handle), Arc::clone(&seen));
     let woken = Arc::clone(&flag);
-    let tool = tool_fn(spec("look"), move |_, _| {
+    let tool = tool_fn(spec("look"), move |_, cx| {
         let (handle, seen, flag) = (Arc::clone(&inner), Arc::clone(&sight), Arc::clone(&woken));
         async move {
             let handle = handle.lock().unwrap().clone().unwrap();
+            let started = events(&handle)
+                .iter()
+                .any(|e| matches!(&e.event, Event::ToolStarted(c) if c.call == cx.call_ref()));
+            assert!(started, "the tool's code is entered before that is recorded");
             seen.lock().unwrap().push((count(&handle, "tool.finished"), flag.wakes()));
             Ok(ToolOutput::text("seen"))
         }
@@ -322,6 +326,34 @@ fn trap_18_waking_one_tool_polls_one_tool() {
     assert!(finished);
     assert_eq!(count(run.handle(), "tool.finished"), 256);
     assert_eq!(polls.load(Ordering::SeqCst), 512);
+}
+
+/// 18: a tool that is woken many times is polled once for all of them.
+#[test]
+fn trap_18_many_wakes_are_one_poll() {
+    let polls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&polls);
+    let tool = tool_fn(spec("t"), move |_, _| {
+        let polls = Arc::clone(&counted);
+        poll_fn(move |cx| {
+            (0..9).for_each(|_| cx.waker().wake_by_ref());
+            match polls.fetch_add(1, Ordering::SeqCst) {
+                5 => Poll::Ready(Ok(ToolOutput::text(""))),
+                _ => Poll::Pending,
+            }
+        })
+    });
+    let other = ScriptedTool::new("u").hang().declared(|spec| spec.access(Access::Shared));
+    let model = ScriptedModel::new([Attempt::new().call("t", "{}").call("u", "{}")]);
+    let host = Host::shared().model(ModelSpec::new("m"), model).tool(tool).tool(other).build().unwrap();
+    let (_run, driver) = Engine::new(host, NoWaiting).session().unwrap().start("go").unwrap();
+    let mut driver = Task::new(driver);
+    for expected in 1..=6 {
+        driver.poll();
+        assert_eq!(polls.load(Ordering::SeqCst), expected);
+    }
+    driver.run();
+    assert_eq!(polls.load(Ordering::SeqCst), 6);
 }
 
 /// 19: a model's stream is not read after its end, and an end that is malformed is one end.

@@ -116,6 +116,7 @@ fn trap_10_credit_counts_items_and_bytes() {
 }
 
 // proves: L1, E13
+// bounds: log, count
 #[test]
 fn trap_11_a_step_may_overshoot_the_capacity_but_never_the_log() {
     let with_log = |events| {

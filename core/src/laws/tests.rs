@@ -54,6 +54,7 @@ fn nearly_done() -> Checked {
     run
 }
 
+// proves: W8
 #[test]
 fn a_whole_run_keeps_the_laws_and_replays() {
     let mut run = nearly_done();
@@ -66,6 +67,7 @@ fn a_whole_run_keeps_the_laws_and_replays() {
     assert_eq!(run.inputs().len(), 11);
 }
 
+// proves: W1, W2, W3, W4, W5, W6, W7, W9, W10
 #[test]
 fn every_end_keeps_the_laws() {
     let ends = [

@@ -197,6 +197,7 @@ fn retried() -> Vec<Event> {
     ])
 }
 
+// proves: W9
 #[test]
 fn good_logs_pass_and_end() {
     let aborted = [text("a"), cancelled(1, 1, Position::Partial), proposed(1, 0), proposed(1, 1)];

@@ -294,6 +294,7 @@ fn image(len: usize) -> Part {
 }
 
 // proves: T5
+// bounds: tool output
 #[test]
 fn text_output_is_whole_up_to_the_bound_and_cut_with_a_mark_beyond() {
     for (len, whole) in [(299, true), (300, true), (301, false)] {
@@ -368,6 +369,7 @@ fn parts_that_no_result_has_and_too_many_parts_are_refused() {
 }
 
 // proves: T5
+// bounds: progress
 #[test]
 fn progress_is_cut_with_a_mark() {
     for (len, whole) in [(256, true), (257, false)] {

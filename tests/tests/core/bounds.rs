@@ -15,6 +15,7 @@ fn is_malformed(hand: &Hand) -> bool {
 }
 
 // proves: M3
+// bounds: response
 #[test]
 fn a_response_may_be_as_large_as_its_bound_in_encoded_bytes() {
     let config = || limits(|limits| limits.response_bytes = 200 << 10);
@@ -29,6 +30,7 @@ fn a_response_may_be_as_large_as_its_bound_in_encoded_bytes() {
 }
 
 // proves: M3
+// bounds: call arguments
 #[test]
 fn arguments_may_be_as_large_as_their_bound() {
     let config = || limits(|limits| limits.argument_bytes = 1_000);
@@ -47,6 +49,7 @@ fn arguments_may_be_as_large_as_their_bound() {
 }
 
 // proves: M3
+// bounds: calls per response; parts per message
 #[test]
 fn a_response_has_as_many_calls_and_parts_as_their_bounds_allow() {
     for (count, malformed) in [(127, false), (128, false), (129, true)] {
@@ -80,6 +83,7 @@ fn a_response_has_as_many_calls_and_parts_as_their_bounds_allow() {
 }
 
 // proves: E5, W6
+// bounds: delta
 #[test]
 fn long_text_is_recorded_in_pieces_that_join_to_it() {
     for (bound, text, pieces) in [
@@ -167,6 +171,7 @@ fn a_source_keeps_its_order() {
 }
 
 // proves: M1
+// bounds: id
 #[test]
 fn ids_are_measured_encoded_and_hold_no_control_characters() {
     for (id, good) in [
@@ -186,6 +191,7 @@ fn ids_are_measured_encoded_and_hold_no_control_characters() {
 }
 
 // proves: M1, M4
+// bounds: input
 #[test]
 fn the_input_is_measured_encoded() {
     let config = || limits(|limits| limits.input_bytes = 100);
@@ -208,6 +214,7 @@ fn fact(name: &str, value: &str) -> ModelItem {
 }
 
 // proves: M5
+// bounds: facts, count; facts, bytes
 #[test]
 fn only_facts_of_allowed_namespaces_within_bounds_are_recorded() {
     let config = || limits(|limits| (limits.facts, limits.fact_bytes) = (3, 100)).fact_namespaces(["ok"]);
@@ -233,6 +240,7 @@ fn only_facts_of_allowed_namespaces_within_bounds_are_recorded() {
 }
 
 // proves: M6
+// bounds: error text
 #[test]
 fn problems_are_cleaned_and_bounded_whoever_put_them_together() {
     for (len, whole) in [(4_095, true), (4_096, true), (4_097, false)] {
@@ -259,6 +267,7 @@ fn problems_are_cleaned_and_bounded_whoever_put_them_together() {
 }
 
 // proves: R9
+// bounds: steps
 #[test]
 fn a_run_makes_as_many_steps_as_its_limit() {
     for limit in 1..4 {

@@ -21,6 +21,7 @@ fn failure(hand: &Hand) -> Option<ProblemKind> {
 }
 
 // proves: R10, W3
+// bounds: deadline: first item
 #[test]
 fn only_a_quiet_wake_decides_the_first_item_and_only_from_its_time_on() {
     let mut hand = Hand::begun(deadlines(|d| d.first_item = Some(seconds(300))), []);
@@ -35,6 +36,7 @@ fn only_a_quiet_wake_decides_the_first_item_and_only_from_its_time_on() {
 }
 
 // proves: R10
+// bounds: deadline: idle
 #[test]
 fn any_byte_is_life() {
     let config = deadlines(|d| (d.first_item, d.idle) = (Some(seconds(300)), Some(seconds(120))));
@@ -58,6 +60,7 @@ fn an_item_at_the_very_deadline_wins_over_it() {
 }
 
 // proves: R10
+// bounds: deadline: model call
 #[test]
 fn the_deadline_of_a_model_call_counts_waits_and_commits() {
     let mut hand = Hand::begun(deadlines(|d| d.model_call = Some(Duration::from_millis(1_500))), []);
@@ -98,6 +101,7 @@ fn each_model_call_has_its_own_deadline() {
 }
 
 // proves: R10
+// bounds: deadline: run
 #[test]
 fn the_run_deadline_falls_in_every_phase_and_commits() {
     let config = || deadlines(|d| d.run = Some(seconds(5)));
@@ -124,6 +128,7 @@ fn the_run_deadline_falls_in_every_phase_and_commits() {
 }
 
 // proves: R10, E7
+// bounds: deadline: tool
 #[test]
 fn a_tool_out_of_time_is_a_result_and_the_rest_goes_on() {
     let config = deadlines(|d| d.tool = Some(seconds(10)));

@@ -11,6 +11,7 @@ use runloom_core::tool::{ToolEnd, ToolFault, ToolItem, ToolOutput, Verdict};
 use runloom_core::usage::Usage;
 
 // proves: E13
+// bounds: event capacity, count
 #[test]
 fn the_stream_is_full_at_its_capacity_and_open_below() {
     for (capacity, full) in [(3, true), (4, false), (2, true), (1, true)] {
@@ -28,6 +29,7 @@ fn the_stream_is_full_at_its_capacity_and_open_below() {
 }
 
 // proves: E13
+// bounds: event capacity, bytes
 #[test]
 fn the_stream_is_full_at_its_capacity_in_bytes() {
     let opened = {
@@ -245,6 +247,7 @@ fn attempts_that_fail_by_time_alone_evict_nothing_unread() {
 }
 
 // proves: L1
+// bounds: log, count
 #[test]
 fn the_oldest_events_go_first_and_the_rest_stays_as_it_was() {
     let least = Config::default().min_log_events();

@@ -105,6 +105,7 @@ fn filled(messages: usize, bounds: HistoryBounds) -> History {
 }
 
 // proves: M4
+// bounds: history, count
 #[test]
 fn a_step_begins_only_if_it_fits_into_the_history() {
     let bounds = HistoryBounds { messages: 10, bytes: u64::MAX };

@@ -182,11 +182,13 @@ fn files_and_functions_are_short() {
     assert_none("functions of more than 70 lines", long_functions(&texts));
 }
 
+// proves: X1
 #[test]
 fn the_core_has_no_clock_and_no_random_order() {
     assert_none("not for the core, not even in its tests", unrepeatable_core(&project()));
 }
 
+// proves: X1
 #[test]
 fn the_core_needs_no_std_and_does_not_panic() {
     let texts = project();
