@@ -67,7 +67,7 @@ impl<T, X> Driver<T, X> {
             before,
             gate: Some(gate),
             ears: Some(Ears { own, outer, heard_by: None }),
-            items: Vec::new(),
+            items: Vec::with_capacity(16),
             work: Vec::new(),
             full: false,
             quiet: None,

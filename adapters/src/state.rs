@@ -211,8 +211,13 @@ impl RunState {
     /// Steps what was taken in and not stepped yet.
     fn settle(&mut self) {
         self.tell_taken();
+        let mut cut = false;
         while let Some(item) = self.held.pop_front() {
-            self.feed(item);
+            // Results of tools have room in every log; of a model's stream the part that fits has come.
+            cut |= matches!(item, Input::Model { .. }) && self.next.credit.is_zero();
+            if !(cut && matches!(item, Input::Model { .. })) {
+                self.feed(item);
+            }
         }
     }
 
@@ -306,12 +311,14 @@ impl RunState {
 
     /// Takes in what the transport has yielded.
     pub(crate) fn take_in(&mut self, items: &mut Vec<Input>, full: bool) {
-        if full && self.next.live {
-            self.held.extend(items.drain(..));
-            return;
-        }
         for item in items.drain(..) {
-            self.feed(item);
+            // An item may bring more events than there is room for: those behind it wait, in their order.
+            let waits = full || !self.held.is_empty() || self.next.credit.is_zero();
+            if waits && self.next.live {
+                self.held.push_back(item);
+            } else {
+                self.feed(item);
+            }
         }
     }
 

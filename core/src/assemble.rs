@@ -49,6 +49,12 @@ pub enum Violation {
         /// Place of the call.
         ordinal: usize,
     },
+    /// A call has two names.
+    #[error("call {ordinal} has two names")]
+    Renamed {
+        /// Place of the call.
+        ordinal: usize,
+    },
     /// One id stands for two different calls.
     #[error("call {ordinal} repeats an id with other content")]
     RepeatedId {
@@ -196,7 +202,12 @@ impl Assembler {
     /// Adds a piece of a call and returns the call's ordinal.
     pub fn call_delta(&mut self, delta: &CallDelta) -> Result<u32, Violation> {
         let id = delta.id.as_ref().filter(|id| !id.is_empty());
-        let at = match self.find(delta.index, id) {
+        let name = delta.name.as_ref().filter(|name| !name.is_empty());
+        let found = self.find(delta.index, id);
+        if [id, name].into_iter().flatten().any(|text| check_id(text).is_err()) {
+            return Err(Violation::InvalidId { ordinal: found.unwrap_or(self.drafts.len()) });
+        }
+        let at = match found {
             Some(at) => at,
             None => self.open(Draft { index: delta.index, ..Draft::default() })?,
         };
@@ -216,10 +227,13 @@ impl Assembler {
         if draft.id.is_none() {
             draft.id = id.cloned();
         }
-        if draft.name.is_none() {
-            draft.name = delta.name.clone().filter(|name| !name.is_empty());
-            let bytes = draft.name.as_deref().map_or(0, encoded_len);
-            self.spend(bytes)?;
+        match (&draft.name, name) {
+            (Some(known), Some(name)) if known != name => return Err(Violation::Renamed { ordinal: at }),
+            (None, Some(name)) => {
+                draft.name = Some(name.clone());
+                self.spend(encoded_len(name))?;
+            }
+            (_, None) | (Some(_), Some(_)) => {}
         }
         Ok(u32::try_from(at).unwrap_or(u32::MAX))
     }
@@ -251,6 +265,9 @@ impl Assembler {
     /// Adds a call that came whole; `None` if it only repeats one that is here.
     pub fn call(&mut self, call: &FinalCall) -> Result<Option<u32>, Violation> {
         let id = call.id.clone().filter(|id| !id.is_empty());
+        if id.as_ref().is_some_and(|id| check_id(id).is_err()) {
+            return Err(Violation::InvalidId { ordinal: self.drafts.len() });
+        }
         if let Some(at) = self.drafts.iter().position(|draft| id.is_some() && draft.id == id) {
             let same = self.drafts.get(at).is_some_and(|draft| {
                 draft.name.as_ref() == Some(&call.name)
@@ -333,8 +350,8 @@ impl Assembler {
         self.build(false, false).map(|response| response.calls).unwrap_or_default()
     }
 
-    /// Parts and calls; `ended`: whether a call without arguments may be taken as whole; `whole`: complete calls only,
-    /// each with the ordinal that its pieces had.
+    /// Parts and calls, each with the ordinal that its pieces had. `ended`: whether a call without arguments may be taken
+    /// as whole; `whole`: complete calls only, and of those that contradict each other the first.
     fn build(self, ended: bool, whole: bool) -> Result<Response, Violation> {
         let mut calls: Vec<AssembledCall> = Vec::with_capacity(self.drafts.len());
         let mut place = Vec::with_capacity(self.drafts.len());
@@ -344,11 +361,19 @@ impl Assembler {
                 place.push(None);
                 continue;
             }
-            let ordinal = if whole { at } else { calls.len() };
-            let built = finish_draft(self.step, ordinal, at, draft, ended, &mut used_ids)?;
+            let built = match finish_draft(self.step, at, draft, ended, &mut used_ids) {
+                Ok(built) => built,
+                Err(_) if whole => {
+                    place.push(None);
+                    continue;
+                }
+                Err(violation) => return Err(violation),
+            };
             match calls.iter().find(|other| other.call.id == built.call.id) {
                 Some(other)
-                    if other.call.name == built.call.name && other.call.arguments == built.call.arguments =>
+                    if whole
+                        || (other.call.name == built.call.name
+                            && other.call.arguments == built.call.arguments) =>
                 {
                     place.push(None);
                 }
@@ -375,14 +400,13 @@ impl Assembler {
 
 fn finish_draft(
     step: u32,
-    ordinal: usize,
     at: usize,
     draft: Draft,
     ended: bool,
     used: &mut Vec<Text>,
 ) -> Result<AssembledCall, Violation> {
     let Some(name) = draft.name else { return Err(Violation::NameMissing { ordinal: at }) };
-    let ordinal = u32::try_from(ordinal).unwrap_or(u32::MAX);
+    let ordinal = u32::try_from(at).unwrap_or(u32::MAX);
     let id = draft.id.unwrap_or_else(|| fresh_id(step, ordinal, used));
     if check_id(&id).is_err() || check_id(&name).is_err() {
         return Err(Violation::InvalidId { ordinal: at });

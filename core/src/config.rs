@@ -19,6 +19,12 @@ pub const CLOSING_EVENTS: usize = 8;
 const RESULT_PART: u64 = 192;
 /// Encoded bytes of an envelope around its payload, with the longest run id and numbers, each character escaped.
 pub(crate) const ENVELOPE: u64 = 512;
+/// Encoded bytes of the longest character, a control character.
+const LONGEST_CHARACTER: u64 = 6;
+/// Events of an attempt that fails by its deadline: it starts, fails, and is void.
+const ATTEMPT_EVENTS: u64 = 3;
+/// Encoded bytes of a provider's display text or fact (M5).
+pub(crate) const MAX_DETAIL: u64 = 4 * 1024;
 
 /// Time limits of a run (R10). Absent means none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -238,7 +244,7 @@ impl Config {
         }
     }
 
-    /// With this retry policy; it needs at least one attempt and 1 ms of wait.
+    /// With this retry policy; it needs at least one attempt and 1 ms of wait, and each attempt needs room in the log.
     pub fn retry(mut self, retry: RetryPolicy) -> Result<Self, ConfigError> {
         let counts = [
             ("attempts", u64::from(retry.attempts)),
@@ -250,6 +256,7 @@ impl Config {
             Some((name, _)) => Err(ConfigError::Zero(name)),
             None => {
                 self.retry = retry;
+                self.check_sizes()?;
                 Ok(self)
             }
         }
@@ -278,42 +285,64 @@ impl Config {
     pub fn max_step_events(&self) -> usize {
         // A response's end proposes and may at once finish each call, ends its step and begins the next; a piece of
         // text may be recorded as several deltas; closing adds its own set.
-        // An escape of six bytes that does not fit leaves up to five free at the end of a piece.
-        let piece = self.limits.delta_bytes.saturating_sub(5).max(1);
-        let deltas = usize::try_from(self.limits.response_bytes.div_ceil(piece)).unwrap_or(usize::MAX);
-        (2 * self.limits.calls).saturating_add(deltas).saturating_add(CLOSING_EVENTS + 4)
+        // An escape that does not fit leaves room at the end of a piece.
+        let shortest = self.limits.delta_bytes.saturating_sub(LONGEST_CHARACTER - 1).max(1);
+        let deltas = usize::try_from(self.limits.response_bytes.div_ceil(shortest)).unwrap_or(usize::MAX);
+        self.limits.calls.saturating_mul(2).saturating_add(deltas).saturating_add(CLOSING_EVENTS + 4)
     }
 
     /// Most outputs of one machine step (W6).
     pub fn max_step_outputs(&self) -> usize {
-        2 * self.limits.calls + self.limits.parallel_tools + 4
+        let begun = self.limits.parallel_tools.min(self.limits.calls);
+        self.limits.calls.saturating_mul(2).saturating_add(begun).saturating_add(4)
     }
 
     /// Most encoded bytes that one machine step records.
     pub fn max_step_bytes(&self) -> u64 {
         let limits = &self.limits;
-        let finished = limits.calls as u64 * (limits.error_bytes + CLOSING_EVENT + ENVELOPE);
-        let envelopes = self.max_step_events() as u64 * ENVELOPE;
-        limits.response_bytes.max(limits.payload_bytes) + finished + envelopes + OUTCOME_EXTRA
+        let finished =
+            (limits.calls as u64).saturating_mul(limits.error_bytes.saturating_add(CLOSING_EVENT + ENVELOPE));
+        let envelopes = (self.max_step_events() as u64).saturating_mul(ENVELOPE);
+        let largest = limits.response_bytes.max(limits.payload_bytes);
+        largest.saturating_add(finished).saturating_add(envelopes).saturating_add(OUTCOME_EXTRA)
     }
 
     /// Encoded bytes that the largest closing set takes.
     pub fn closing_bytes(&self) -> u64 {
         let limits = &self.limits;
-        let events = (limits.calls + CLOSING_EVENTS) as u64;
-        events * (CLOSING_EVENT + ENVELOPE) + 2 * limits.response_bytes + OUTCOME_EXTRA
+        let events = (limits.calls as u64).saturating_add(CLOSING_EVENTS as u64);
+        let events = events.saturating_mul(CLOSING_EVENT + ENVELOPE);
+        events.saturating_add(limits.response_bytes.saturating_mul(2)).saturating_add(OUTCOME_EXTRA)
     }
 
     /// Events of the largest closing set, an aborted response's proposals included.
     pub fn closing_events(&self) -> usize {
-        2 * self.limits.calls + CLOSING_EVENTS
+        self.limits.calls.saturating_mul(2).saturating_add(CLOSING_EVENTS)
+    }
+
+    /// Events of the attempts that time may begin and end while nobody reads.
+    fn attempt_events(&self) -> u64 {
+        u64::from(self.retry.attempts).saturating_mul(ATTEMPT_EVENTS)
+    }
+
+    /// Encoded bytes of the results that tools may bring while nobody reads, and that an end still records (C5).
+    fn held_bytes(&self) -> u64 {
+        let tools = self.limits.parallel_tools.min(self.limits.calls) as u64;
+        tools.saturating_mul(self.result_bytes().saturating_add(CLOSING_EVENT + ENVELOPE))
+    }
+
+    /// Encoded bytes of the largest content of a tool's result.
+    fn result_bytes(&self) -> u64 {
+        let parts = (self.limits.parts as u64).saturating_mul(RESULT_PART);
+        self.limits.tool_output_bytes.saturating_add(parts)
     }
 
     /// The least log, in events, that these limits can do with (L1).
     pub fn min_log_events(&self) -> usize {
         self.limits
             .event_capacity
-            .saturating_add(2 * self.max_step_events())
+            .saturating_add(self.max_step_events().saturating_mul(2))
+            .saturating_add(usize::try_from(self.attempt_events()).unwrap_or(usize::MAX))
             .saturating_add(self.closing_events())
     }
 
@@ -321,7 +350,9 @@ impl Config {
     pub fn min_log_bytes(&self) -> u64 {
         self.limits
             .event_capacity_bytes
-            .saturating_add(2 * self.max_step_bytes())
+            .saturating_add(self.max_step_bytes().saturating_mul(2))
+            .saturating_add(self.attempt_events().saturating_mul(CLOSING_EVENT + ENVELOPE))
+            .saturating_add(self.held_bytes())
             .saturating_add(self.closing_bytes())
     }
 
@@ -371,21 +402,21 @@ impl Config {
         }
         // A payload's members beside its one long text.
         let members = CLOSING_EVENT;
-        let parts = limits.tool_output_bytes.saturating_add(limits.parts as u64 * RESULT_PART);
         let inner = limits
             .argument_bytes
             .max(limits.delta_bytes)
-            .max(parts)
+            .max(self.result_bytes())
             .max(limits.progress_bytes)
             .max(limits.fact_bytes)
-            .max(limits.error_bytes);
+            .max(limits.error_bytes)
+            .max(MAX_DETAIL);
         let floors: [(&'static str, u64, u64); 8] = [
             ("parts", limits.calls as u64 + 2, limits.parts as u64),
             ("delta bytes", 16, limits.delta_bytes),
             ("tool output bytes", 256, limits.tool_output_bytes),
             ("progress bytes", 256, limits.progress_bytes),
             ("error bytes", 256, limits.error_bytes),
-            ("payload bytes", inner + members, limits.payload_bytes),
+            ("payload bytes", inner.saturating_add(members), limits.payload_bytes),
             ("log events", self.min_log_events() as u64, limits.log_events as u64),
             ("log bytes", self.min_log_bytes(), limits.log_bytes),
         ];

@@ -244,7 +244,15 @@ impl History {
         self.bytes = self.bytes.saturating_add(message.bytes());
         self.len += 1;
         if self.tail.len() < WIDTH {
-            Arc::make_mut(&mut self.tail).push(message);
+            match Arc::get_mut(&mut self.tail) {
+                Some(tail) => tail.push(message),
+                None => {
+                    let mut tail = Vec::with_capacity((self.tail.len() + 2).next_power_of_two().min(WIDTH));
+                    tail.extend(self.tail.iter().cloned());
+                    tail.push(message);
+                    self.tail = Arc::new(tail);
+                }
+            }
             return;
         }
         let full = core::mem::replace(&mut self.tail, Arc::new(alloc::vec![message]));

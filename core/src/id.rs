@@ -87,12 +87,10 @@ text_id!(
 impl MessageId {
     /// The id of the `n`-th message that `run` adds; stays valid for every valid run id.
     pub(crate) fn of_run(run: &RunId, n: u32) -> Self {
-        let mut id = alloc::string::String::with_capacity(run.as_str().len() + 12);
-        id.push_str(crate::json::encoded_prefix(run.as_str(), MAX_ID - 12));
-        id.push('.');
         let mut digits = [0_u8; 10];
-        id.extend(crate::json::digits(u64::from(n), &mut digits).iter().copied().map(char::from));
-        Self(Text::from(id))
+        let digits = core::str::from_utf8(crate::json::digits(u64::from(n), &mut digits)).unwrap_or_default();
+        let run = crate::json::encoded_prefix(run.as_str(), MAX_ID - 12);
+        Self(Text::concat(&[run, ".", digits]))
     }
 }
 

@@ -4,6 +4,9 @@ use crate::text::Text;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+/// Bytes that the first copy has room for.
+const FIRST_COPY: usize = 128;
+
 /// Pieces of text, joined.
 #[derive(Clone, Debug)]
 pub(crate) enum Joined {
@@ -25,7 +28,7 @@ impl Joined {
             Self::One(first) if first.is_empty() => *first = piece.clone(),
             Self::One(_) if piece.is_empty() => {}
             Self::One(first) => {
-                let mut bytes = Vec::with_capacity(2 * (first.len() + piece.len()));
+                let mut bytes = Vec::with_capacity(FIRST_COPY.max(2 * (first.len() + piece.len())));
                 bytes.extend_from_slice(first.as_bytes());
                 bytes.extend_from_slice(piece.as_bytes());
                 *self = Self::Many(bytes);

@@ -30,7 +30,7 @@ impl EventLog {
         Self {
             run_len: encoded_len(run.as_str()),
             run,
-            events: VecDeque::new(),
+            events: VecDeque::with_capacity(config.limits.log_events.min(16)),
             next: 1,
             end: 0,
             start: 0,
@@ -100,7 +100,7 @@ impl EventLog {
 
     /// The events after `seq` that are here, oldest first.
     pub fn after(&self, seq: Seq) -> impl ExactSizeIterator<Item = &Envelope> + '_ {
-        let skip = (seq.0 + 1).saturating_sub(self.first_seq().0);
+        let skip = seq.0.saturating_add(1).saturating_sub(self.first_seq().0);
         let skip = usize::try_from(skip).unwrap_or(usize::MAX).min(self.events.len());
         self.events.range(skip..)
     }

@@ -94,8 +94,12 @@ pub(crate) struct Machine {
     pub(crate) interrupted: bool,
     /// A cancel came before the start (C2).
     pub(crate) cancelled_early: bool,
+    /// Of the successful responses.
     pub(crate) usage: Usage,
+    /// Of the physical requests that are over.
     pub(crate) billed: Usage,
+    /// Of the physical request under way, as far as it is recorded.
+    pub(crate) request: Usage,
     pub(crate) late: Vec<LateCompletion>,
     pub(crate) ignored: u64,
     pub(crate) outcome: Option<Arc<Outcome>>,
@@ -123,6 +127,7 @@ impl Machine {
             cancelled_early: false,
             usage: Usage::default(),
             billed: Usage::default(),
+            request: Usage::default(),
             late: Vec::new(),
             ignored: 0,
             outcome: None,
@@ -189,6 +194,11 @@ impl Machine {
         for (op, _) in core::mem::take(&mut self.ops.live) {
             out.push(Output::Abandon { op });
         }
+    }
+
+    /// Books the physical request under way, which is over, however it ended (R5).
+    pub(crate) fn settle_request(&mut self) {
+        self.billed.add(&core::mem::take(&mut self.request));
     }
 
     /// Keeps a tool's end that came too late (C6).

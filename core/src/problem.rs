@@ -1,7 +1,8 @@
 //! Typed problems of models and their providers (M6, R2, R3, R7), and the cleaning of texts that strangers wrote (M5).
 
-use crate::json::encoded_prefix;
+use crate::json::{encoded_len, encoded_prefix};
 use crate::text::Text;
+use alloc::format;
 use alloc::string::String;
 use core::time::Duration;
 
@@ -152,51 +153,82 @@ impl Problem {
         self
     }
 
+    /// Within its bounds, whoever put it together: cleaned, its text at most `max` encoded bytes, no wish for a wait of
+    /// zero.
+    pub(crate) fn bounded(mut self, max: u64) -> Self {
+        self.message = clean(&self.message, max.min(MAX_PROBLEM_TEXT));
+        self.retry_after = self.retry_after.filter(|wait| !wait.is_zero());
+        self
+    }
+
     /// Whether the same request may succeed later. A quota never is, whatever the provider says (R7).
     pub fn is_retryable(&self) -> bool {
         self.kind != ProblemKind::QuotaExhausted && self.retryable.unwrap_or(self.kind.is_retryable())
     }
 }
 
+/// What stands at the end of an error text that was cut.
+const CUT: &str = " [cut]";
+
+/// Cuts an error text to `max` encoded bytes, with a mark where the bound leaves room for one.
+pub(crate) fn bounded(text: &str, max: u64) -> Text {
+    if encoded_len(text) <= max { Text::new(text) } else { marked(text, max) }
+}
+
+fn marked(text: &str, max: u64) -> Text {
+    if max < 64 {
+        return Text::new(encoded_prefix(text, max));
+    }
+    let kept = encoded_prefix(text, max - CUT.len() as u64);
+    Text::from(format!("{kept}{CUT}"))
+}
+
 /// Cleans text that a provider, tool or peer wrote before it enters an event or error: control characters become
-/// spaces, words that look like credentials are masked, and the rest is cut to `max` encoded bytes (M5).
+/// spaces, words that look like credentials are masked, and the rest is cut to `max` encoded bytes, with a mark (M5).
 pub fn clean(text: &str, max: u64) -> Text {
     // Cleaning never lengthens a word by more than the mask, so that work stays bounded by the bound.
-    let text = encoded_prefix(text, max.saturating_mul(2));
-    let mut out = String::with_capacity(text.len());
+    let head = encoded_prefix(text, max.saturating_mul(2));
+    let mut out = String::with_capacity(head.len());
     let mut masked_before = false;
-    for word in text.split_inclusive(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | ';')) {
-        let is_scheme = word.trim_end().eq_ignore_ascii_case("bearer");
-        if masked_before || looks_secret(word) {
-            mask(word, &mut out);
-        } else {
-            out.extend(word.chars().map(|c| if c.is_control() { ' ' } else { c }));
+    for word in head.split_inclusive(is_border) {
+        let bare = word.trim_end_matches(is_border);
+        if !bare.is_empty() {
+            if masked_before || looks_secret(bare) {
+                out.push_str("[redacted]");
+            } else {
+                out.push_str(bare);
+            }
+            masked_before = is_scheme(bare);
         }
-        masked_before = is_scheme;
+        let border = word.get(bare.len()..).unwrap_or_default();
+        out.extend(border.chars().map(|c| if c.is_control() { ' ' } else { c }));
     }
-    Text::new(encoded_prefix(&out, max))
+    if head.len() < text.len() { marked(&out, max) } else { bounded(&out, max) }
+}
+
+fn is_border(c: char) -> bool {
+    c.is_whitespace() || c.is_control() || matches!(c, '"' | '\'' | ',' | ';')
+}
+
+/// Whether the word after this one is a credential, whatever it looks like.
+fn is_scheme(word: &str) -> bool {
+    let word = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+    let last = word.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+    last.eq_ignore_ascii_case("bearer")
 }
 
 const SECRET_PREFIXES: [&str; 12] =
     ["sk-", "sk_", "pk-", "rk-", "gsk_", "xai-", "AIza", "ghp_", "hf_", "eyJ", "AKIA", "key-"];
 
+/// Whether a credential stands anywhere in the word: where it begins, or behind anything that no name holds.
 fn looks_secret(word: &str) -> bool {
     let start =
         |rest: &str| SECRET_PREFIXES.iter().any(|prefix| rest.starts_with(prefix)) && rest.len() >= 10;
     start(word)
         || word.char_indices().any(|(at, c)| {
-            matches!(c, ':' | '=' | '(' | '[' | '<' | '`' | '/' | '@')
-                && word.get(at + 1..).is_some_and(start)
+            let inside = c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+            !inside && word.get(at + c.len_utf8()..).is_some_and(start)
         })
-}
-
-fn mask(word: &str, out: &mut String) {
-    out.push_str("[redacted]");
-    if let Some(last) =
-        word.chars().last().filter(|c| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | ';'))
-    {
-        out.push(if last.is_control() { ' ' } else { last });
-    }
 }
 
 #[cfg(test)]
@@ -212,6 +244,31 @@ mod tests {
         );
         assert_eq!(text, "Incorrect API key: [redacted], see Authorization: Bearer [redacted] [redacted]");
         assert_eq!(clean("a sk- b task-force", 99), "a sk- b task-force");
+    }
+
+    #[test]
+    fn no_border_hides_a_secret() {
+        for border in
+            ["(", "{", "|", "&", "*", "\u{0}", "\u{7f}", "\u{201c}", ">", "?", "!", "é", "键", "\\", "\u{a0}"]
+        {
+            let text = clean(&format!("key {border}sk-canary-123456{border} end"), 4096);
+            assert!(!text.contains("canary") && text.contains("end"), "{border:?}: {text}");
+        }
+        for scheme in ["Bearer  ", "(Bearer ", "Authorization:Bearer ", "bearer: ", "Bearer\t\n", "`Bearer, "]
+        {
+            let text = clean(&format!("{scheme}canary123 end"), 4096);
+            assert!(!text.contains("canary") && text.ends_with(" end"), "{scheme:?}: {text}");
+        }
+        assert_eq!(clean("the api-key-header is missing", 99), "the api-key-header is missing");
+    }
+
+    #[test]
+    fn what_was_cut_says_so() {
+        let long = "x".repeat(200);
+        assert_eq!(clean(&long, 200), *long);
+        assert_eq!(clean(&long, 100).as_str(), format!("{} [cut]", "x".repeat(94)));
+        assert_eq!(bounded(&long, 199).as_str(), format!("{} [cut]", "x".repeat(193)));
+        assert_eq!(clean(&format!("sk-{long}"), 100), "[redacted] [cut]");
     }
 
     #[test]

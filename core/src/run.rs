@@ -16,7 +16,7 @@ use crate::outcome::{CancelCause, LateCompletion, Outcome, RunResult, StopReason
 use crate::output::{CancelReply, Credit, Next, Outbox, Output, Reply, Wake, WakeReason};
 use crate::phase::{Ending, Flow, Phase, backoff, batch, closing, model};
 use crate::text::Text;
-use crate::time::Time;
+use crate::time::{MAX_EXACT, Time};
 use crate::tool::{ToolItem, Verdict};
 use alloc::string::ToString;
 use alloc::sync::Arc;
@@ -220,6 +220,9 @@ impl Run {
 
     fn check_start(&self, start: &Start) -> Result<Message, Misuse> {
         let refuse = |text: &str| Misuse::InvalidStart(Text::new(encoded_prefix(text, 512)));
+        if start.revision.0 >= MAX_EXACT {
+            return Err(refuse("the session's revision cannot grow any more"));
+        }
         let mut names: Vec<&str> = start.tools.iter().map(|tool| tool.name.as_str()).collect();
         names.sort_unstable();
         if let Some(pair) = names.windows(2).find(|pair| pair.first() == pair.last()) {

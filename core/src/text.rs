@@ -31,6 +31,20 @@ impl Text {
         Self::inline(text).unwrap_or_else(|| Self(Repr::Shared(Arc::from(text))))
     }
 
+    /// Several texts as one; allocates only if they do not fit inline.
+    pub(crate) fn concat(parts: &[&str]) -> Self {
+        let len = parts.iter().map(|part| part.len()).sum();
+        if len > INLINE {
+            let mut text = String::with_capacity(len);
+            parts.iter().for_each(|part| text.push_str(part));
+            return Self(Repr::Shared(Arc::from(text)));
+        }
+        let mut buf = [0; INLINE];
+        let bytes = parts.iter().flat_map(|part| part.bytes());
+        buf.iter_mut().zip(bytes).for_each(|(slot, byte)| *slot = byte);
+        Self(Repr::Inline { len: u8::try_from(len).unwrap_or(0), buf })
+    }
+
     fn inline(text: &str) -> Option<Self> {
         let mut buf = [0; INLINE];
         buf.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
@@ -192,6 +206,8 @@ mod tests {
             assert_eq!(Text::from(s.clone()), t);
             assert_eq!(Text::from(t.to_shared()), t);
             assert_eq!(format!("{t:?}"), format!("{s:?}"));
+            let (head, tail) = s.split_at(prefix(&s, n / 2).len());
+            assert_eq!(Text::concat(&[head, "", tail]), t);
         }
         assert_eq!(size_of::<Text>(), 24);
     }

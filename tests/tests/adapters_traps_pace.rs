@@ -317,6 +317,7 @@ fn trap_18_waking_one_tool_polls_one_tool() {
     let host = Host::shared().model(ModelSpec::new("m"), model).tool(tool).build().unwrap();
     let mut limits = runloom::Limits::default();
     (limits.calls, limits.parts, limits.parallel_tools) = (256, 258, 256);
+    limits.log_bytes = 128 << 20;
     let config = runloom::Config::new(limits).unwrap();
     let engine = Engine::builder(host, timer.clone()).config(config).build();
     let options = RunOptions::new().unattended();

@@ -22,7 +22,7 @@ pub(crate) fn close(m: &mut Machine, phase: Phase, ending: Ending, out: &mut Out
     }
     match phase {
         Phase::Model(call) | Phase::Backoff(call, _) => {
-            let partial = call.close(m);
+            let partial = call.close();
             close_attempt(m);
             let calls: Vec<Arc<ToolCall>> = partial.calls.into_iter().map(|call| call.call).collect();
             let results = interrupt_proposed(m, &calls);
@@ -79,6 +79,7 @@ fn close_open(m: &mut Machine, ending: &Ending) {
 /// Commits, records the terminal event and fixes the outcome.
 fn finish(m: &mut Machine, ending: Ending, commit: bool) {
     let Some(origin) = m.origin.clone() else { return };
+    m.settle_request();
     let revision = if commit { Revision(origin.revision.0 + 1) } else { origin.revision };
     let history = if commit { m.history.clone() } else { origin.history.clone() };
     let result = match ending {

@@ -3,6 +3,7 @@
 use super::{Ending, Flow};
 use crate::assemble::{Assembler, Response, Violation};
 use crate::clock::Clock;
+use crate::config::MAX_DETAIL;
 use crate::error::RunError;
 use crate::event::{
     Diagnostic, Event, HostedTool, Metrics, ModelCompleted, ModelFailed, ModelStarted, Position, ResetReason,
@@ -23,9 +24,6 @@ use alloc::format;
 use alloc::string::ToString;
 use alloc::sync::Arc;
 use core::time::Duration;
-
-/// Encoded bytes of a provider's display text or fact (M5).
-const MAX_DETAIL: u64 = 4 * 1024;
 
 /// One model call of a step.
 #[derive(Clone, Debug)]
@@ -102,10 +100,15 @@ impl Attempt {
         }
     }
 
+    /// All pauses so far, with the one under way.
+    fn paused_until(&self, now: Time) -> Duration {
+        let pausing = self.paused_at.map_or(Duration::ZERO, |at| now.since(at));
+        self.paused.saturating_add(pausing)
+    }
+
     /// A span since `from`, without the pauses that fell into it.
     fn active_since(&self, from: Time, paused_before: Duration, now: Time) -> Duration {
-        let pausing = self.paused_at.map_or(Duration::ZERO, |at| now.since(at));
-        let paused = self.paused.saturating_add(pausing).saturating_sub(paused_before);
+        let paused = self.paused_until(now).saturating_sub(paused_before);
         now.since(from).saturating_sub(paused)
     }
 
@@ -181,10 +184,11 @@ impl ModelCall {
             ModelItem::Done(completion) => return self.on_done(m, *completion),
             ModelItem::Failed(problem) => {
                 self.end_op(m);
+                let problem = problem.bounded(m.config.limits.error_bytes);
                 return if problem.kind == ProblemKind::InvalidResponse {
-                    self.malformed(m, *problem)
+                    self.malformed(m, problem)
                 } else {
-                    self.fail(m, *problem)
+                    self.fail(m, problem)
                 };
             }
         };
@@ -209,9 +213,10 @@ impl ModelCall {
     }
 
     fn token(&mut self, m: &Machine) {
-        if self.attempt.first_token.is_none() {
-            self.attempt.first_token = Some(m.now);
-            self.attempt.paused_at_first_token = self.attempt.paused;
+        let attempt = &mut self.attempt;
+        if attempt.first_token.is_none() {
+            attempt.first_token = Some(m.now);
+            attempt.paused_at_first_token = attempt.paused_until(m.now);
         }
     }
 
@@ -292,13 +297,18 @@ impl ModelCall {
         attempt.usage.replace(usage);
         let update = UsageUpdated { op: attempt.op, request: attempt.physical, usage: attempt.usage };
         m.emit(Event::UsageUpdated(Arc::new(update)));
+        // What is not recorded is not billed.
+        if !m.interrupted {
+            m.request = attempt.usage;
+        }
     }
 
     fn on_activity(&mut self, m: &mut Machine, activity: Activity) {
         let event = match activity {
             Activity::RequestRetry { kind, delay } => {
-                m.billed.add(&self.attempt.usage);
+                m.settle_request();
                 self.attempt.usage = Usage::default();
+                self.attempt.reported = false;
                 self.attempt.physical += 1;
                 return m.emit(Event::RequestRetry { kind, delay });
             }
@@ -338,8 +348,7 @@ impl ModelCall {
         let assembler = core::mem::replace(&mut self.attempt.assembler, empty);
         match assembler.complete(&completion, self.attempt.reported) {
             Ok(response) => {
-                self.settle_usage(m);
-                m.usage.add(&self.attempt.usage);
+                m.settle_request();
                 m.emit(Event::ModelCompleted(Arc::new(ModelCompleted {
                     op: self.attempt.op,
                     attempt: self.request.attempt,
@@ -347,19 +356,17 @@ impl ModelCall {
                     usage: self.attempt.usage,
                     metrics: self.attempt.metrics(m.now),
                 })));
+                if !m.interrupted {
+                    m.usage.add(&self.attempt.usage);
+                }
                 Flow::Respond(Box::new(response), completion)
             }
             Err(violation) => self.malformed(m, violation.into()),
         }
     }
 
-    /// Books the current physical request; called once at each attempt's end.
-    fn settle_usage(&mut self, m: &mut Machine) {
-        m.billed.add(&self.attempt.usage);
-    }
-
     fn record_failure(&mut self, m: &mut Machine, problem: &Problem) {
-        self.settle_usage(m);
+        m.settle_request();
         m.emit(Event::ModelFailed(Arc::new(ModelFailed {
             op: self.attempt.op,
             attempt: self.request.attempt,
@@ -373,7 +380,8 @@ impl ModelCall {
     }
 
     /// A response that breaks the stream union is asked for again at once, a bounded number of times (R1, R2).
-    fn malformed(&mut self, m: &mut Machine, problem: Problem) -> Flow {
+    fn malformed(&mut self, m: &mut Machine, mut problem: Problem) -> Flow {
+        (problem.retryable, problem.retry_after) = (None, None);
         self.record_failure(m, &problem);
         self.discard(m);
         self.malformed += 1;
@@ -388,13 +396,14 @@ impl ModelCall {
         self.record_failure(m, &problem);
         self.failures += 1;
         match decide(&m.config.retry, &problem, self.request.attempt, self.failures) {
-            Decision::Wait(wait) => {
+            // At the end of time no wait passes any more.
+            Decision::Wait(wait) if m.now.after(wait) > m.now => {
                 self.discard(m);
                 let (kind, retry_after) = (problem.kind, problem.retry_after);
                 self.reset(m, ResetReason::RetryableFailure { kind, retry_after });
                 Flow::RetryAt(m.now.after(wait))
             }
-            Decision::GiveUp => Flow::End(Ending::Failed(self.error(m, problem))),
+            Decision::Wait(_) | Decision::GiveUp => Flow::End(Ending::Failed(self.error(m, problem))),
         }
     }
 
@@ -462,11 +471,8 @@ impl ModelCall {
         }
     }
 
-    /// What the ended run keeps of the attempt (C4); books the usage of one that was cut off.
-    pub(crate) fn close(mut self, m: &mut Machine) -> Response {
-        if self.attempt.live {
-            self.settle_usage(m);
-        }
+    /// What the ended run keeps of the attempt (C4).
+    pub(crate) fn close(self) -> Response {
         self.attempt.assembler.abort()
     }
 }

@@ -3,7 +3,7 @@
 use crate::config::Limits;
 use crate::json::{encoded_len, encoded_prefix};
 use crate::message::{Part, ToolCall, ToolResult, ToolStatus};
-use crate::problem::clean;
+use crate::problem::{bounded, clean};
 use crate::text::Text;
 use crate::tool::{Certainty, ToolEnd, ToolFault, ToolOutput, ToolSpec};
 use alloc::format;
@@ -46,7 +46,7 @@ pub(crate) fn unavailable(call: &ToolCall, tools: &[Arc<ToolSpec>], limits: &Lim
             break;
         }
     }
-    of_text(call, ToolStatus::Unavailable, encoded_prefix(&text, limits.error_bytes))
+    of_text(call, ToolStatus::Unavailable, &bounded(&text, limits.error_bytes))
 }
 
 /// The result of a call whose arguments are not the text of a JSON object; `None` if they are.
@@ -63,7 +63,7 @@ pub(crate) fn invalid_arguments(call: &ToolCall) -> Option<Arc<ToolResult>> {
 /// The result of a refused call: the model is told why (T2).
 pub(crate) fn denied(call: &ToolCall, reason: &str, limits: &Limits) -> Arc<ToolResult> {
     let text = if reason.is_empty() { String::from("denied") } else { format!("denied: {reason}") };
-    of_text(call, ToolStatus::Denied, encoded_prefix(&text, limits.error_bytes))
+    of_text(call, ToolStatus::Denied, &bounded(&text, limits.error_bytes))
 }
 
 /// The result of a call whose deadline passed.
@@ -88,7 +88,7 @@ fn of_fault(call: &ToolCall, fault: &ToolFault, limits: &Limits) -> Arc<ToolResu
     };
     let again = if fault.retryable { "it may be tried again" } else { "trying again will not help" };
     let text = format!("the tool failed ({certainty}; {again}): {}", fault.message);
-    of_text(call, ToolStatus::Failure, encoded_prefix(&text, limits.error_bytes))
+    of_text(call, ToolStatus::Failure, &bounded(&text, limits.error_bytes))
 }
 
 fn of_output(call: &ToolCall, output: ToolOutput, limits: &Limits) -> Arc<ToolResult> {
@@ -178,7 +178,7 @@ pub(crate) fn progress(text: Text, limits: &Limits) -> Text {
 pub(crate) fn fatal_text(end: &ToolEnd) -> Option<Text> {
     match end {
         ToolEnd::Failed(fault) => Some(clean(&fault.message, 512)),
-        ToolEnd::Panicked => Some(Text::new("the tool panicked")),
-        ToolEnd::Output(_) => None,
+        // A panic is a result like any other (T4).
+        ToolEnd::Panicked | ToolEnd::Output(_) => None,
     }
 }

@@ -187,7 +187,8 @@ fn problem_of(violation: &Violation) -> Problem {
         | Violation::NoCalls
         | Violation::CallReopened { .. }
         | Violation::Oversized { .. }
-        | Violation::PostTerminal => ProblemKind::InvalidResponse,
+        | Violation::PostTerminal
+        | Violation::Renamed { .. } => ProblemKind::InvalidResponse,
     };
     Problem::new(kind, &violation.to_string())
 }

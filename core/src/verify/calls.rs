@@ -67,10 +67,13 @@ impl Calls {
         if step.is_some_and(|step| step != of) {
             return Err(("E6", "a call of another step is proposed"));
         }
-        let next = self.calls.last_key_value().map_or(0, |(last, _)| last + 1);
-        // An aborted attempt proposes its complete calls only; the places of the others stay empty.
-        let gap = self.aborted || (self.unknown && self.calls.is_empty());
-        if ordinal < next || (ordinal > next && !gap) {
+        // Places may stay empty: of a call that only repeats an earlier one, and of one that an aborted attempt left
+        // open.
+        let in_order = match self.calls.last_key_value() {
+            Some((last, _)) => ordinal > *last,
+            None => ordinal == 0 || self.aborted || self.unknown,
+        };
+        if !in_order {
             return Err(("E6", "calls are proposed once, in model order"));
         }
         if self.calls.values().any(|other| other.id == call.id) {

@@ -1,0 +1,28 @@
+//! The core's promises, rule by rule: each run is stepped by hand and held to the laws after every step.
+//!
+//! A line `proves:` above a test names the rules of the contract that it shows.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "all of it is tests and their helpers"
+)]
+#![allow(unused_must_use, reason = "a test moves the clock itself and knows when it is due")]
+
+mod assembly;
+mod batch;
+mod bounds;
+mod cancel;
+mod closing;
+mod config;
+mod deadlines;
+mod driver;
+mod full;
+mod hand;
+mod history;
+mod order;
+mod reader;
+mod retry;
+mod secrets;
+mod usage;
