@@ -139,7 +139,8 @@ impl<T: Timer, X: Transport> Driver<T, X> {
                 self.quiet = Some(now);
                 continue;
             }
-            if self.sleeps(cx, wake, blocked) {
+            // While earlier work is in the way the transport cannot be asked, so that nothing quiet can be decided.
+            if self.sleeps(cx, if blocked { rest.hard } else { wake }) {
                 return Poll::Pending;
             }
         }
@@ -184,9 +185,8 @@ impl<T: Timer, X: Transport> Driver<T, X> {
     }
 
     /// Arms the timer and goes to sleep, unless the time has come or something has happened.
-    fn sleeps(&mut self, cx: &mut Context<'_>, wake: Option<Wake>, blocked: bool) -> bool {
-        // While earlier work is in the way, the transport cannot be asked, so that nothing quiet can be decided.
-        if let Some(wake) = wake.filter(|wake| !(blocked && wake.why.is_quiet()))
+    fn sleeps(&mut self, cx: &mut Context<'_>, wake: Option<Wake>) -> bool {
+        if let Some(wake) = wake
             && self.arm(wake.at, cx)
         {
             return false;

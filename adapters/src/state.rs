@@ -70,6 +70,7 @@ pub(crate) struct Rest {
     pub(crate) live: bool,
     pub(crate) credit: Credit,
     pub(crate) wake: Option<Wake>,
+    pub(crate) hard: Option<Wake>,
     pub(crate) last: Seq,
 }
 
@@ -187,7 +188,7 @@ impl RunState {
             Some(Err(_)) => false,
             None => {
                 machine.close_after_panic(out);
-                self.next = Next { wake: None, credit: Credit::ZERO, live: false };
+                self.next = Next { wake: None, hard: None, credit: Credit::ZERO, live: false };
                 true
             }
         }
@@ -286,7 +287,7 @@ impl RunState {
         self.tell_taken();
         if round.quiet {
             self.step(Input::Wake { quiet: true });
-        } else if self.next.wake.is_some_and(|wake| wake.at <= self.now && !wake.why.is_quiet()) {
+        } else if self.next.hard.is_some_and(|wake| wake.at <= self.now) {
             self.step(Input::Wake { quiet: false });
         }
         // What was recorded above may have filled a stream that goes unread.
@@ -305,6 +306,7 @@ impl RunState {
             live: self.next.live,
             credit: self.next.credit,
             wake: self.next.wake,
+            hard: self.next.hard,
             last: self.machine.log().last_seq(),
         }
     }

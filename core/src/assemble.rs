@@ -315,13 +315,7 @@ impl Assembler {
         }
         let may_be_empty = matches!(
             end.finish,
-            Some(
-                Finish::StopSequence
-                    | Finish::Length
-                    | Finish::ContentFilter
-                    | Finish::Refusal
-                    | Finish::Pause
-            )
+            Some(Finish::StopSequence | Finish::Length | Finish::ContentFilter | Finish::Refusal)
         );
         if response.parts.is_empty() && !may_be_empty {
             return Err(Violation::Empty);

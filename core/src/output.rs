@@ -122,6 +122,9 @@ impl Outbox {
 pub struct Next {
     /// When to step with [`Input::Wake`](crate::Input) at the latest.
     pub wake: Option<Wake>,
+    /// The earliest deadline that any wake decides, if `wake` is an earlier one that takes a quiet wake; for drivers
+    /// that cannot ask their transport just now.
+    pub hard: Option<Wake>,
     /// How much the driver may take in from models and tools.
     pub credit: Credit,
     /// Whether the run goes on; once false, nothing but replies comes out any more (W4).

@@ -134,18 +134,20 @@ impl Run {
     /// What the machine waits for now.
     fn next(&self) -> Next {
         let live = self.m.outcome.is_none();
-        Next {
-            wake: if live { self.wake() } else { None },
-            credit: if live { self.m.credit() } else { Credit::ZERO },
-            live,
-        }
+        let (wake, hard) = if live { self.wakes() } else { (None, None) };
+        Next { wake, hard, credit: if live { self.m.credit() } else { Credit::ZERO }, live }
     }
 
-    fn wake(&self) -> Option<Wake> {
-        let mut first: Option<Wake> = None;
+    /// The earliest wake, and the earliest that is no quiet one.
+    fn wakes(&self) -> (Option<Wake>, Option<Wake>) {
+        let (mut first, mut hard): (Option<Wake>, Option<Wake>) = (None, None);
         let mut offer = |at: Option<Time>, why: WakeReason| {
-            if let Some(at) = at.filter(|at| first.is_none_or(|first| *at < first.at)) {
+            let earlier = |known: Option<Wake>| at.filter(|at| known.is_none_or(|known| *at < known.at));
+            if let Some(at) = earlier(first) {
                 first = Some(Wake { at, why });
+            }
+            if let Some(at) = earlier(hard).filter(|_| !why.is_quiet()) {
+                hard = Some(Wake { at, why });
             }
         };
         offer(self.m.run_deadline, WakeReason::Run);
@@ -163,7 +165,7 @@ impl Run {
             Phase::Batch(batch) => offer(batch.quiet_deadline(), WakeReason::Tool),
             Phase::New | Phase::Closed => {}
         }
-        first.filter(|_| !matches!(self.phase, Phase::New))
+        if matches!(self.phase, Phase::New) { (None, None) } else { (first, hard) }
     }
 }
 
@@ -377,6 +379,7 @@ impl Run {
             if completion.finish != Some(Finish::Pause) {
                 return self.end(Ending::Completed(stop, answer), out);
             }
+            self.m.invalid_turns = 0;
             return self.after_step(answer, out);
         }
         let barred = refused || (cut && calls.iter().any(|call| !call.complete));

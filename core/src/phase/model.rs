@@ -310,6 +310,8 @@ impl ModelCall {
                 self.attempt.usage = Usage::default();
                 self.attempt.reported = false;
                 self.attempt.physical += 1;
+                // The wait is none of the model's time (T7).
+                self.attempt.paused = self.attempt.paused.saturating_add(delay);
                 return m.emit(Event::RequestRetry { kind, delay });
             }
             Activity::WebSearch { detail } => Event::WebSearch { detail: clean(&detail, MAX_DETAIL) },

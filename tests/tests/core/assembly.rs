@@ -359,3 +359,31 @@ fn what_was_shown_is_kept_though_an_unfinished_response_has_one_id_twice() {
     let ids: Vec<_> = proposed(&hand).into_iter().map(|(ordinal, id, ..)| (ordinal, id)).collect();
     assert_eq!(ids, [(0, "c".to_owned()), (2, "d".to_owned())]);
 }
+
+// proves: M7, M8
+#[test]
+fn a_pause_makes_another_step_and_breaks_the_row_of_unreadable_turns() {
+    let mut hand = hand();
+    for _ in 0..2 {
+        hand.call("c", "t", "{");
+        hand.done(Finish::ToolCalls);
+    }
+    hand.text("wait");
+    hand.done(Finish::Pause);
+    for _ in 0..2 {
+        hand.call("c", "t", "{");
+        hand.done(Finish::ToolCalls);
+        assert!(hand.is_live(), "the pause broke the row");
+    }
+    hand.call("c", "t", "{");
+    hand.done(Finish::ToolCalls);
+    assert!(!hand.is_live());
+}
+
+// proves: M3
+#[test]
+fn an_empty_pause_is_malformed_for_it_would_repeat_itself() {
+    let mut hand = hand();
+    hand.done(Finish::Pause);
+    assert_eq!(failed(&hand), Some((ProblemKind::InvalidResponse, Position::Pristine)));
+}

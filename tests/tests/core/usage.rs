@@ -180,3 +180,16 @@ fn each_attempt_is_measured_from_its_own_start() {
     assert_eq!(metrics.generation_output_tokens, Some(GenerationTokens::Reported(5)));
     assert_eq!(metrics.output_tokens, None);
 }
+
+// proves: T7
+#[test]
+fn metrics_leave_out_the_wait_of_a_physical_retry() {
+    let mut hand = Hand::plain();
+    retry(&mut hand, Duration::from_millis(700));
+    hand.at(1_000).text("a");
+    retry(&mut hand, Duration::from_millis(400));
+    hand.at(2_000).done(Finish::Stop);
+    let metrics = metrics(&hand);
+    assert_eq!(metrics.time_to_first_token, Some(Duration::from_millis(300)));
+    assert_eq!(metrics.generation_time, Some(Duration::from_millis(600)));
+}
