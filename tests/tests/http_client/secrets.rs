@@ -6,6 +6,7 @@ use runloom::http::{HttpError, HttpHeaders, HttpUrl};
 use runloom::smol::http::SmolHttpClient;
 use std::fmt::Debug;
 use std::sync::Mutex;
+use std::thread::ThreadId;
 
 const CANARY: &str = "canary";
 
@@ -110,8 +111,9 @@ fn response_errors_do_not_repeat_what_the_server_sent() {
     server.end();
 }
 
-/// Keeps everything that any crate in the process logs.
-struct Log(Mutex<String>);
+/// Keeps everything that any crate in the process logs, by thread: other tests log at the same time, and rows of a dump
+/// must stay together.
+struct Log(Mutex<Vec<(ThreadId, String)>>);
 
 impl log::Log for Log {
     fn enabled(&self, _: &log::Metadata<'_>) -> bool {
@@ -122,7 +124,11 @@ impl log::Log for Log {
         // Line breaks and gaps would hide a secret that a dump spreads over rows; compare without them.
         let text = record.args().to_string();
         let dumped = text.rsplit(' ').next().unwrap_or_default();
-        self.0.lock().unwrap().push_str(dumped);
+        let (mut kept, thread) = (self.0.lock().unwrap(), std::thread::current().id());
+        match kept.iter_mut().find(|(known, _)| *known == thread) {
+            Some((_, text)) => text.push_str(dumped),
+            None => kept.push((thread, dumped.to_owned())),
+        }
     }
 
     fn flush(&self) {}
@@ -130,7 +136,7 @@ impl log::Log for Log {
 
 #[test]
 fn nothing_of_a_request_reaches_the_log_crate() {
-    static LOG: Log = Log(Mutex::new(String::new()));
+    static LOG: Log = Log(Mutex::new(Vec::new()));
     log::set_logger(&LOG).unwrap();
     log::set_max_level(log::LevelFilter::Trace);
     let proxy = answer("HTTP/1.1 200 OK\r\nX-Logged: marker-of-the-response\r\nContent-Length: 0\r\n\r\n");
@@ -141,7 +147,7 @@ fn nothing_of_a_request_reaches_the_log_crate() {
     fetch(&client, request).unwrap();
     assert!(proxy.end().contains("zebra-key"));
     log::set_max_level(log::LevelFilter::Off);
-    let logged = LOG.0.lock().unwrap();
+    let logged: String = LOG.0.lock().unwrap().iter().map(|(_, text)| text.as_str()).collect();
     assert!(logged.contains("marker-of-the-response"), "the log is not seen at all: {logged}");
     assert!(!logged.contains("zebra"), "{logged}");
 }
