@@ -5,7 +5,7 @@ use runloom::testing::{Attempt, ScriptedModel, ScriptedTool};
 use runloom::{
     Approval, CancelCause, CancelReply, CancellationToken, Engine, EngineShutdown, EventKind, History, Host,
     ManualTimer, Message, MessageBounds, MessageId, ModelSpec, Part, Revision, Role, RunError, RunOptions,
-    RunResult, SessionError, SessionState, StartError, StopReason, Time, ToolStatus, approver_fn,
+    RunResult, SessionError, SessionState, StartError, StopReason, ToolStatus, approver_fn,
 };
 use runloom_tests::bare::Task;
 use runloom_tests::runs::{assert_ended, count, engine, events, kinds};
