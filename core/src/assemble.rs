@@ -184,6 +184,10 @@ impl Assembler {
     }
 
     /// Adds a piece of text.
+    ///
+    /// # Errors
+    ///
+    /// [`Violation`] if the response grows beyond a bound (M3).
     pub fn text(&mut self, text: &Text) -> Result<(), Violation> {
         self.spend(encoded_len(text))?;
         if let Some(Slot::Text(buffer)) = self.slots.last_mut() {
@@ -194,12 +198,20 @@ impl Assembler {
     }
 
     /// Adds opaque material.
+    ///
+    /// # Errors
+    ///
+    /// [`Violation`] if the response grows beyond a bound (M3).
     pub fn context(&mut self, context: Arc<ProviderContext>) -> Result<(), Violation> {
         self.spend(encoded_len(&*context.payload))?;
         self.slot(Slot::Context(context))
     }
 
     /// Adds a piece of a call and returns the call's ordinal.
+    ///
+    /// # Errors
+    ///
+    /// [`Violation`] if the call contradicts itself or an earlier one, or the response grows beyond a bound (M3).
     pub fn call_delta(&mut self, delta: &CallDelta) -> Result<u32, Violation> {
         let id = delta.id.as_ref().filter(|id| !id.is_empty());
         let name = delta.name.as_ref().filter(|name| !name.is_empty());
@@ -263,6 +275,10 @@ impl Assembler {
     }
 
     /// Adds a call that came whole; `None` if it only repeats one that is here.
+    ///
+    /// # Errors
+    ///
+    /// [`Violation`] if the call contradicts itself or an earlier one, or the response grows beyond a bound (M3).
     pub fn call(&mut self, call: &FinalCall) -> Result<Option<u32>, Violation> {
         let id = call.id.clone().filter(|id| !id.is_empty());
         if id.as_ref().is_some_and(|id| check_id(id).is_err()) {
@@ -305,6 +321,10 @@ impl Assembler {
     }
 
     /// Judges the response at the good end of its stream. `reported`: whether usage was reported.
+    ///
+    /// # Errors
+    ///
+    /// [`Violation`] if the response is truncated (M8), empty, or malformed (M3).
     pub fn complete(self, end: &Completion, reported: bool) -> Result<Response, Violation> {
         if self.is_truncated(end, reported) {
             return Err(Violation::Truncated);

@@ -205,6 +205,10 @@ pub struct Config {
 
 impl Config {
     /// Checks `limits` against one another: the log must hold what is unread, two largest steps and the closing set.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] names the limit that is zero, or too small or too large beside the others.
     pub fn new(limits: Limits) -> Result<Self, ConfigError> {
         let config = Self { limits, ..Self::default() };
         config.check()?;
@@ -219,6 +223,10 @@ impl Config {
     /// assert_eq!(config.limits().steps, 10);
     /// # Ok::<(), runloom_core::config::ConfigError>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Config::new`].
     pub fn with(change: impl FnOnce(&mut Limits)) -> Result<Self, ConfigError> {
         let mut limits = Limits::default();
         change(&mut limits);
@@ -226,6 +234,10 @@ impl Config {
     }
 
     /// With these deadlines; a deadline of zero is refused.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Zero`] names the deadline.
     pub fn deadlines(mut self, deadlines: Deadlines) -> Result<Self, ConfigError> {
         let all = [
             ("deadline of the first item", deadlines.first_item),
@@ -245,6 +257,10 @@ impl Config {
     }
 
     /// With this retry policy; it needs at least one attempt and 1 ms of wait, and each attempt needs room in the log.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] names the number that is zero, or the bound of the log that is too small.
     pub fn retry(mut self, retry: RetryPolicy) -> Result<Self, ConfigError> {
         let counts = [
             ("attempts", u64::from(retry.attempts)),

@@ -116,6 +116,10 @@ impl History {
     }
 
     /// A history of these messages, each checked as [`History::push`] does.
+    ///
+    /// # Errors
+    ///
+    /// The [`HistoryError`] of the first message that cannot follow.
     pub fn from_messages(
         bounds: HistoryBounds,
         messages: impl IntoIterator<Item = Message>,
@@ -187,6 +191,10 @@ impl History {
     }
 
     /// Appends a message. On an error nothing has changed.
+    ///
+    /// # Errors
+    ///
+    /// [`HistoryError`] if calls and results do not fit together (M4) or a bound is reached.
     pub fn push(&mut self, message: Message) -> Result<(), HistoryError> {
         self.accepts(&message)?;
         self.append(Arc::new(message));
@@ -212,6 +220,10 @@ impl History {
     }
 
     /// Whether [`History::push`] would take `message`.
+    ///
+    /// # Errors
+    ///
+    /// As [`History::push`].
     pub fn accepts(&self, message: &Message) -> Result<(), HistoryError> {
         if self.len >= self.bounds.messages {
             return Err(HistoryError::TooManyMessages { limit: self.bounds.messages });

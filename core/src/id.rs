@@ -22,6 +22,10 @@ pub enum IdError {
 }
 
 /// Checks the shape that every textual id shares.
+///
+/// # Errors
+///
+/// [`IdError`] if it is empty, longer than 256 encoded bytes, or holds a control character.
 pub fn check_id(text: &str) -> Result<(), IdError> {
     if text.is_empty() {
         return Err(IdError::Empty);
@@ -44,6 +48,10 @@ macro_rules! text_id {
 
         impl $name {
             /// A validated id: 1 to 256 bytes without control characters.
+            ///
+            /// # Errors
+            ///
+            /// As [`check_id`].
             pub fn new(id: impl Into<Text>) -> Result<Self, IdError> {
                 let id = id.into();
                 check_id(&id)?;

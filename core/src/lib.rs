@@ -59,7 +59,7 @@
 //! - **W10** History is always valid.
 
 #![no_std]
-#![warn(clippy::wildcard_enum_match_arm)]
+#![warn(clippy::wildcard_enum_match_arm, clippy::missing_errors_doc)]
 
 extern crate alloc;
 #[cfg(test)]

@@ -281,6 +281,10 @@ pub struct Message {
 
 impl Message {
     /// A message within `bounds`.
+    ///
+    /// # Errors
+    ///
+    /// [`MessageError`]; see [`check_parts`].
     pub fn new(
         id: MessageId,
         role: Role,
@@ -342,6 +346,10 @@ impl Message {
 }
 
 /// Checks the parts of a message of `role` against `bounds`.
+///
+/// # Errors
+///
+/// [`MessageError`] if there is no part, a part that the role cannot have, or more than a bound allows (M1).
 pub fn check_parts(role: Role, parts: &[Part], bounds: &MessageBounds) -> Result<(), MessageError> {
     if parts.is_empty() {
         return Err(MessageError::Empty);

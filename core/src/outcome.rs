@@ -129,6 +129,10 @@ pub struct Outcome {
 
 impl Outcome {
     /// The answer of a completed run, else the typed error; for `?`.
+    ///
+    /// # Errors
+    ///
+    /// [`Ended`] says how else the run has ended.
     pub fn into_result(self) -> Result<Arc<Answer>, Ended> {
         match self.result {
             RunResult::Completed(answer) => Ok(answer),

@@ -179,8 +179,6 @@ pub struct Credit {
 impl Credit {
     /// Nothing.
     pub const ZERO: Self = Self { items: 0, bytes: 0 };
-    /// As much as comes.
-    pub const UNLIMITED: Self = Self { items: usize::MAX, bytes: u64::MAX };
 
     /// Whether nothing may be taken in.
     pub const fn is_zero(self) -> bool {

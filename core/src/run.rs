@@ -50,8 +50,12 @@ impl Run {
 
     /// Takes in what happened at `now` and puts what is to be done into `out`, in order.
     ///
-    /// `now` is clamped to the last one seen. On `Err` nothing has changed and nothing was recorded (W1). An item of
-    /// an abandoned operation is ignored and counted; one of an operation that was never begun is a [`Misuse`].
+    /// `now` is clamped to the last one seen. An item of an abandoned operation is ignored and counted.
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse`] if the input cannot come now, such as an item of an operation that was never begun. Then nothing has
+    /// changed and nothing was recorded (W1).
     pub fn step(&mut self, now: Time, input: Input, out: &mut Outbox) -> Result<Next, Misuse> {
         if self.stepping {
             return Err(Misuse::Poisoned);

@@ -48,6 +48,10 @@ pub enum ToolSpecError {
 
 impl ToolSpec {
     /// A tool that takes an object described by `schema` (JSON Schema text). Exclusive until it says otherwise.
+    ///
+    /// # Errors
+    ///
+    /// [`ToolSpecError`] if name or schema cannot be sent to a provider.
     pub fn new(
         name: impl Into<Text>,
         description: impl Into<Text>,

@@ -16,6 +16,10 @@ use std::collections::{BTreeMap, VecDeque};
 /// each operation that is under way, each planned input (such as a cancel), the reader's turn, and the time for which
 /// the run asked to be woken. After each step the laws are checked, at each end also that the inputs replay to the
 /// same log (W8).
+///
+/// # Errors
+///
+/// [`ExploreError`] if a law is broken, `check` refuses an end, or there are more than 1,000,000 orders.
 pub fn explore(
     world: &World,
     check: impl FnMut(&Checked) -> Result<(), String>,
@@ -105,6 +109,10 @@ impl<'a> Explore<'a> {
     }
 
     /// Runs them all.
+    ///
+    /// # Errors
+    ///
+    /// As [`explore()`], with the bound of this exploration.
     pub fn run(self, check: impl FnMut(&Checked) -> Result<(), String>) -> Result<Explored, ExploreError> {
         let mut explorer = Explorer { explore: self, seen: Explored::default(), check };
         let world = explorer.explore.world;

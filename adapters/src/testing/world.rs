@@ -216,6 +216,10 @@ impl World {
     }
 
     /// Runs to the end, or to where nothing can happen any more.
+    ///
+    /// # Errors
+    ///
+    /// [`WorldError`] if a law is broken or the limit of steps is reached.
     pub fn try_run(self) -> Result<Report, WorldError> {
         let mut player = Player::new(self);
         player.play()?;

@@ -175,6 +175,10 @@ impl Checked {
     }
 
     /// Steps the run and checks what came of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Broken`] names the law; the run is not to be used further.
     pub fn step(&mut self, now: Time, input: Input) -> Result<Stepped, Broken> {
         self.steps += 1;
         let step = self.steps;
@@ -399,11 +403,19 @@ impl Checked {
     }
 
     /// What a panic inside the next step would lead to: the log closes itself from its ledger (X5, E2, E3).
+    ///
+    /// # Errors
+    ///
+    /// [`Broken`] says what is wrong with the close.
     pub fn survives_panic(&self) -> Result<(), Broken> {
         self.clone().panicked().map(|_| ())
     }
 
     /// The run's machine has panicked: closes the log and checks what came of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Checked::survives_panic`].
     pub fn panicked(&mut self) -> Result<Vec<Output>, Broken> {
         let step = self.steps;
         self.close().map_err(|(law, what)| Broken { law, what, step })
@@ -430,6 +442,10 @@ impl Checked {
     }
 
     /// Feeds the recorded inputs to a fresh run: its log must be equal, byte for byte (W8).
+    ///
+    /// # Errors
+    ///
+    /// [`Broken`] shows the first event that differs.
     pub fn replay(&self) -> Result<(), Broken> {
         let log = self.run.log();
         let mut twin = Run::new(log.run_id().clone(), Arc::clone(self.run.config()));

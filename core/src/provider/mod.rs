@@ -44,8 +44,12 @@ pub trait Codec {
     fn headers(&self, key: Option<&Secret>) -> Vec<Header>;
 
     /// The body: JSON, byte-identical for equal requests; the messages of a longer history begin with those of a
-    /// shorter one (M2). [`InvalidRequest`](crate::problem::ProblemKind::InvalidRequest) if there is nothing to send or
-    /// a parameter cannot be written.
+    /// shorter one (M2).
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidRequest`](crate::problem::ProblemKind::InvalidRequest) if there is nothing to send or a parameter cannot
+    /// be written.
     fn encode(&self, request: &ModelRequest) -> Result<Vec<u8>, Problem>;
 
     /// A decoder for the answer to `request`.

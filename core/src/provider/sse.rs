@@ -120,6 +120,10 @@ impl SseDecoder {
     /// Takes in `bytes` and hands out the events that they end.
     ///
     /// When `sink` breaks, the rest of `bytes` is dropped. After an error every call returns that error.
+    ///
+    /// # Errors
+    ///
+    /// [`SseError`] if a bound is passed or the bytes are not UTF-8.
     pub fn feed(&mut self, bytes: &[u8], sink: &mut SseSink<'_>) -> Result<(), SseError> {
         if let Some(error) = self.failed {
             return Err(error);

@@ -129,6 +129,10 @@ impl Verifier {
     }
 
     /// Checks the next event.
+    ///
+    /// # Errors
+    ///
+    /// [`Violation`] names the rule and the event.
     pub fn observe(&mut self, envelope: &Envelope) -> Result<(), Violation> {
         let seq = envelope.seq;
         let broken = |(rule, what): Broken| Violation { rule, what, seq };
@@ -141,6 +145,10 @@ impl Verifier {
     }
 
     /// The log's end: exactly one terminal has come (E2).
+    ///
+    /// # Errors
+    ///
+    /// [`Violation`] if none has.
     pub fn finish(&self) -> Result<(), Violation> {
         let seq = Seq(self.next.unwrap_or(1) - 1);
         match self.run {
@@ -338,6 +346,10 @@ impl Verifier {
 }
 
 /// Checks all events that `log` holds, their encoded bytes, and that its ledger names what is open (L1, X5).
+///
+/// # Errors
+///
+/// The first [`Violation`].
 pub fn verify_log(log: &EventLog) -> Result<(), Violation> {
     let whole = log.first_seq() == Seq(1);
     let mut verifier = if whole { Verifier::new() } else { Verifier::tail() };
@@ -359,6 +371,10 @@ pub fn verify_log(log: &EventLog) -> Result<(), Violation> {
 }
 
 /// Checks events whose head is missing, such as a page of a log.
+///
+/// # Errors
+///
+/// The first [`Violation`].
 pub fn verify_tail<'a>(events: impl IntoIterator<Item = &'a Envelope>) -> Result<(), Violation> {
     let mut verifier = Verifier::tail();
     events.into_iter().try_for_each(|envelope| verifier.observe(envelope))
@@ -366,6 +382,10 @@ pub fn verify_tail<'a>(events: impl IntoIterator<Item = &'a Envelope>) -> Result
 
 impl Verifier {
     /// Whether `log`, whose events were all observed, keeps the right ledger of what is open (X5).
+    ///
+    /// # Errors
+    ///
+    /// [`Violation`] says what the ledger has wrong.
     pub fn agree(&self, log: &EventLog) -> Result<(), Violation> {
         let ledger = log.open();
         let broken = |what| Err(Violation { rule: "X5", what, seq: log.last_seq() });
