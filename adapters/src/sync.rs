@@ -1,4 +1,4 @@
-//! Everything that threads share goes through here, so that a model checker can stand in for the real thing.
+//! All atomics and locks go through here, so that a model checker can stand in for the real thing.
 
 use std::sync::PoisonError;
 
