@@ -1,5 +1,6 @@
 //! Driving the codecs in tests: by the name of a provider, with bytes cut in any way.
 
+use runloom::testing::Random;
 use runloom_core::history::History;
 use runloom_core::model::{ModelItem, ModelRequest, ModelSpec, Problem};
 use runloom_core::provider::anthropic::Anthropic;
@@ -105,25 +106,9 @@ pub fn decode<'a, D: Decode>(mut decoder: D, pieces: impl IntoIterator<Item = &'
     items
 }
 
-/// A small generator of repeatable choices.
-#[derive(Clone, Debug)]
-pub struct Choices(u64);
-
-impl Choices {
-    /// A generator that always makes the same choices for the same seed.
-    pub const fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// A number below `bound`; zero if there is none.
-    pub fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        usize::try_from(z % (bound.max(1) as u64)).unwrap_or_default()
-    }
+/// A repeatable place below `bound`; zero if there is none.
+pub fn below(random: &mut Random, bound: usize) -> usize {
+    usize::try_from(random.below(bound as u64)).unwrap_or_default()
 }
 
 /// What happens to the splits of a body.
@@ -131,7 +116,8 @@ impl Choices {
 pub struct Splits<'a> {
     /// The body.
     pub body: &'a [u8],
-    /// Up to so many bytes, every split in two is tried as a whole; beyond, a sample of so many splits per KiB.
+    /// Up to so many bytes, every split in two is tried as a whole; beyond, a sample, and up to 32 KiB every split between
+    /// two checkpoints. A body of any size is also given byte by byte.
     pub all_up_to: usize,
     /// Seed of the sample.
     pub seed: u64,
@@ -155,11 +141,11 @@ impl WithDecoder for Splits<'_> {
             return Err("byte by byte".into());
         }
         let mut tried = 1;
-        let mut choices = Choices::new(self.seed);
+        let mut random = Random::new(self.seed);
         let all = body.len() <= self.all_up_to;
         let count = if all { body.len() } else { SAMPLE };
         for n in 0..count {
-            let at = if all { n } else { choices.below(body.len()) };
+            let at = if all { n } else { below(&mut random, body.len()) };
             let (a, b) = body.split_at(at);
             if decode(fresh(), [a, b]) != whole {
                 return Err(format!("split at {at}"));

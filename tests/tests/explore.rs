@@ -2,6 +2,7 @@
 
 use runloom::testing::{Attempt, Explore, Explored, Reading, ScriptedTool, World};
 use runloom_core::config::{Config, Deadlines, Limits};
+use runloom_core::input::AbortCause;
 use runloom_core::laws::{Checked, Depth};
 use runloom_core::model::{Finish, Problem, ProblemKind};
 use runloom_core::tool::{Access, ToolFault};
@@ -163,6 +164,24 @@ fn work_that_is_abandoned_and_goes_on() {
         .late_items()
         .cancel_at(Duration::ZERO);
     explored("late", &case);
+}
+
+#[test]
+fn an_answer_that_never_begins_and_an_abrupt_end() {
+    for (cause, ending) in [
+        (AbortCause::HandleDropped, "cancelled handle_dropped"),
+        (AbortCause::DriverDropped, "cancelled driver_dropped"),
+        (AbortCause::Shutdown, "cancelled shutdown"),
+        (AbortCause::DriverPanicked, "failed driver_panicked"),
+    ] {
+        let case = world()
+            .model(calls(["a", "b"]))
+            .model(Attempt::new().open_hang())
+            .tool(&tool("a").progress("half"))
+            .tool(&asking("b"))
+            .abort_at(Duration::ZERO, cause);
+        ends_as(&explored("abrupt end", &case), &[ending]);
+    }
 }
 
 #[test]

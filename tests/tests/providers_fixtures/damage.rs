@@ -1,9 +1,10 @@
 //! Streams that were damaged at random: the codecs never panic, end once, and say nothing after the end.
 
 use crate::{Fixture, fixtures};
+use runloom::testing::Random;
 use runloom_core::model::ModelItem;
 use runloom_core::provider::Decode;
-use runloom_tests::providers::{Choices, WithDecoder};
+use runloom_tests::providers::{WithDecoder, below};
 
 /// Damaged copies of each body.
 const ROUNDS: u64 = 150;
@@ -21,9 +22,9 @@ fn damaged_streams_end_once() {
     for (at, fixture) in fixtures.iter().enumerate() {
         for round in 0..rounds() {
             let seed = round * 1_000 + at as u64;
-            let mut choices = Choices::new(seed);
-            let body = damage(&fixtures, fixture, &mut choices);
-            let (item, at) = fixture.wire.with(EndsOnce { body: &body, choices, seed });
+            let mut random = Random::new(seed);
+            let body = damage(&fixtures, fixture, &mut random);
+            let (item, at) = fixture.wire.with(EndsOnce { body: &body, random, seed });
             match item {
                 ModelItem::Done(_) => done += 1,
                 _ => failed += 1,
@@ -47,35 +48,35 @@ fn damaged_streams_end_once() {
 }
 
 /// A copy of a body with a few bytes, lines or borders changed.
-fn damage(all: &[Fixture], fixture: &Fixture, choices: &mut Choices) -> Vec<u8> {
+fn damage(all: &[Fixture], fixture: &Fixture, random: &mut Random) -> Vec<u8> {
     let mut body = fixture.body.clone();
-    for _ in 0..=choices.below(4) {
-        let at = choices.below(body.len());
-        let to = (at + 1 + choices.below(40)).min(body.len());
-        match choices.below(8) {
+    for _ in 0..=below(random, 4) {
+        let at = below(random, body.len());
+        let to = (at + 1 + below(random, 40)).min(body.len());
+        match below(random, 8) {
             0 => body.truncate(at),
             1 => drop(body.drain(at..to)),
             2 => {
                 let copy = body[at..to].to_vec();
-                let target = choices.below(body.len());
+                let target = below(random, body.len());
                 body.splice(target..target, copy);
             }
             3 => {
                 let b = *[b'\n', b'\r', b'"', b'{', b'}', b'\\', 0, 0xff, b'0', b'[']
-                    .get(choices.below(10))
+                    .get(below(random, 10))
                     .unwrap();
                 body.insert(at, b);
             }
-            4 => body[at] ^= 1 << choices.below(8),
+            4 => body[at] ^= 1 << below(random, 8),
             5 => {
-                let other = &all[choices.below(all.len())].body;
-                let from = choices.below(other.len());
+                let other = &all[below(random, all.len())].body;
+                let from = below(random, other.len());
                 let until = (from + 300).min(other.len());
                 body.splice(at..at, other[from..until].iter().copied());
             }
             6 => {
                 let words: [&[u8]; 6] = [b"null", b"[]", b"{}", b"-1", b"1e999", b"\"\\ud800\""];
-                body.splice(at..at, words[choices.below(6)].iter().copied());
+                body.splice(at..at, words[below(random, 6)].iter().copied());
             }
             _ => body.splice(at..at, *b"\n\n").for_each(drop),
         }
@@ -88,7 +89,7 @@ fn damage(all: &[Fixture], fixture: &Fixture, choices: &mut Choices) -> Vec<u8> 
 
 struct EndsOnce<'a> {
     body: &'a [u8],
-    choices: Choices,
+    random: Random,
     seed: u64,
 }
 
@@ -101,7 +102,7 @@ impl WithDecoder for EndsOnce<'_> {
         let mut items = Vec::new();
         let mut rest = self.body;
         while !rest.is_empty() {
-            let (piece, tail) = rest.split_at(1 + self.choices.below(rest.len().min(200)));
+            let (piece, tail) = rest.split_at(1 + below(&mut self.random, rest.len().min(200)));
             let before = items.len();
             let ended = items.last().is_some_and(is_terminal);
             decoder.feed(piece, &mut items);

@@ -10,6 +10,7 @@
 mod damage;
 mod requests;
 
+use runloom::testing::transcript::golden;
 use runloom_core::model::{Activity, ModelItem};
 use runloom_tests::providers::{Splits, Wire};
 use std::fmt::Write;
@@ -42,12 +43,7 @@ fn fixtures() -> Vec<Fixture> {
 
 /// Compares `found` with a file of expectations, or writes it.
 fn expect(file: &str, found: &str) {
-    let path = folder().join(file);
-    if std::env::var_os("REWRITE").is_some() {
-        std::fs::write(&path, found).unwrap();
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(found, expected, "{file}; REWRITE=1 writes it anew");
+    golden(folder().join(file), found);
 }
 
 /// One line for each item.

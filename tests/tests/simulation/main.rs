@@ -151,6 +151,9 @@ fn seeds() {
     }
     let Reached { runs, events, stalled, counts } = &reached;
     println!("{count} seeds, {runs} runs, {events} events, {stalled} stalled");
+    println!(
+        "again with: RUNLOOM_SEEDS={count} cargo test -p runloom-tests --test simulation -- --nocapture"
+    );
     counts.iter().for_each(|(name, count)| println!("{count:>9} {name}"));
     if count >= MODEST {
         let missing = reached.missing();
