@@ -151,9 +151,8 @@ fn seeds() {
     }
     let Reached { runs, events, stalled, counts } = &reached;
     println!("{count} seeds, {runs} runs, {events} events, {stalled} stalled");
-    println!(
-        "again with: RUNLOOM_SEEDS={count} cargo test -p runloom-tests --test simulation -- --nocapture"
-    );
+    let (name, value) = one.map_or(("RUNLOOM_SEEDS", count), |seed| ("RUNLOOM_SEED", seed));
+    println!("again with: {name}={value} cargo test -p runloom-tests --test simulation -- --nocapture");
     counts.iter().for_each(|(name, count)| println!("{count:>9} {name}"));
     if count >= MODEST {
         let missing = reached.missing();
