@@ -83,14 +83,22 @@ pub enum Violation {
     /// The stream ended without a finish, usage or complete call: it was cut (M8).
     #[error("the stream ended before the response did")]
     Truncated,
-    /// An item came after the end of its stream.
-    #[error("an item came after the end of the stream")]
-    PostTerminal,
 }
 
 impl From<Violation> for Problem {
     fn from(violation: Violation) -> Self {
-        Self::new(ProblemKind::InvalidResponse, &violation.to_string())
+        let kind = match violation {
+            Violation::Truncated => ProblemKind::Truncated,
+            Violation::Empty
+            | Violation::NameMissing { .. }
+            | Violation::InvalidId { .. }
+            | Violation::Renamed { .. }
+            | Violation::RepeatedId { .. }
+            | Violation::NoCalls
+            | Violation::CallReopened { .. }
+            | Violation::Oversized { .. } => ProblemKind::InvalidResponse,
+        };
+        Self::new(kind, &violation.to_string())
     }
 }
 

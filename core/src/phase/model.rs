@@ -21,7 +21,6 @@ use crate::time::Time;
 use crate::usage::{GenerationTokens, Usage};
 use alloc::boxed::Box;
 use alloc::format;
-use alloc::string::ToString;
 use alloc::sync::Arc;
 use core::time::Duration;
 
@@ -125,7 +124,7 @@ impl Attempt {
 }
 
 impl ModelCall {
-    /// The step that it belongs to, and so its calls.
+    /// Begins the next attempt, with the same request (R6).
     pub(crate) fn next_attempt(&mut self, m: &mut Machine, out: &mut Outbox) {
         self.request.attempt += 1;
         let mut attempt = Attempt::idle(m);
@@ -144,7 +143,7 @@ impl ModelCall {
         m.begin_op(OpKind::Model, Work::Model(Arc::new(self.request.clone())), out);
     }
 
-    /// The piece that most steps bring, on the shortest way.
+    /// Takes in an item of the attempt's stream; whatever it is, it is a sign of life (R10).
     #[inline]
     pub(crate) fn on_item(&mut self, m: &mut Machine, item: ModelItem, out: &mut Outbox) -> Flow {
         self.attempt.clock = Clock::start(m.now, m.config.deadlines.idle, m.paused);
@@ -344,7 +343,7 @@ impl ModelCall {
             return self.fail(m, problem);
         }
         if self.attempt.assembler.is_truncated(&completion, self.attempt.reported) {
-            return self.fail(m, Problem::new(ProblemKind::Truncated, &Violation::Truncated.to_string()));
+            return self.fail(m, Violation::Truncated.into());
         }
         let empty = Assembler::new(m.step, m.config.response_bounds());
         let assembler = core::mem::replace(&mut self.attempt.assembler, empty);

@@ -130,11 +130,7 @@ impl Dialect {
     pub fn named(name: &str) -> Option<Self> {
         let base = Self::base(name);
         Some(match name {
-            "openai" => Self {
-                max_tokens: MaxTokens::MaxCompletionTokens,
-                system_role: SystemRole::Developer,
-                ..base
-            },
+            "openai" => Self::openai(),
             "azure" => Self { auth: Auth::ApiKey, max_tokens: MaxTokens::MaxCompletionTokens, ..base },
             "compatible" | "vllm" | "ollama" | "llamacpp" => base,
             "openrouter" => Self {

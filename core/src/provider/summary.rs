@@ -1,13 +1,13 @@
 //! A whole stream at a glance: what a decoder and the assembler make of it.
 
-use crate::assemble::{AssembledCall, Assembler, ResponseBounds, Violation, parses};
+use crate::assemble::{AssembledCall, Assembler, ResponseBounds, parses};
 use crate::json::Object;
 use crate::message::ToolCall;
 use crate::model::{Completion, Finish, ModelItem, Problem, ProblemKind};
 use crate::provider::Decode;
 use crate::text::Text;
 use crate::usage::Usage;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -110,7 +110,7 @@ impl Summary {
             }
             Err(violation) => {
                 self.calls = incomplete(assembler);
-                self.error.get_or_insert(problem_of(&violation));
+                self.error.get_or_insert(violation.into());
             }
         }
     }
@@ -175,22 +175,6 @@ fn write_call(out: &mut Vec<u8>, call: &SummaryCall) {
 fn incomplete(assembler: Assembler) -> Vec<SummaryCall> {
     let calls = assembler.drafts().into_iter();
     calls.map(|call| SummaryCall { call: call.call, complete: false }).collect()
-}
-
-fn problem_of(violation: &Violation) -> Problem {
-    let kind = match violation {
-        Violation::Truncated => ProblemKind::Truncated,
-        Violation::Empty
-        | Violation::NameMissing { .. }
-        | Violation::InvalidId { .. }
-        | Violation::RepeatedId { .. }
-        | Violation::NoCalls
-        | Violation::CallReopened { .. }
-        | Violation::Oversized { .. }
-        | Violation::PostTerminal
-        | Violation::Renamed { .. } => ProblemKind::InvalidResponse,
-    };
-    Problem::new(kind, &violation.to_string())
 }
 
 #[cfg(test)]
