@@ -1,7 +1,8 @@
 //! Every short sequence of inputs, from several beginnings, with the laws after each step.
 //!
 //! `RUNLOOM_EXHAUSTIVE` is the number of sequences to spend. Each beginning in each setting gets an equal share. It is
-//! searched completely to the largest depth that its share allows; what is left goes into long random walks.
+//! searched completely to the largest depth that its share allows; what is left goes into long random walks, so that
+//! the whole number is spent.
 
 mod acts;
 mod matrix;
@@ -217,20 +218,33 @@ fn short_sequences_keep_the_laws() {
     let share = budget / (settings.len() * ROOTS.len()) as u64;
     let mut random = Random::new(1);
     let mut search = Search { matrix: Matrix::default(), sequences: 0, walks: 0, steps: 0, path: Vec::new() };
+    let mut roots = Vec::new();
     for setting in &settings {
         for (name, acts) in ROOTS {
             let Some(node) = search.root(setting, name, acts) else {
                 assert!(setting.name.contains("full"), "{}: {name} cannot be reached", setting.name);
                 continue;
             };
-            let before = search.sequences;
+            let (before, path) = (search.sequences, search.path.clone());
             let depth = search.search(&node, share, &mut random);
             let count = search.sequences - before;
             println!("{}, {name}: every sequence to depth {depth}, {count} in all", setting.name);
+            if node.live() {
+                roots.push((node, path));
+            }
         }
+    }
+    // What beginnings that lead nowhere have left of the budget.
+    for (node, path) in roots.iter().cycle() {
+        if search.sequences >= budget {
+            break;
+        }
+        search.path.clone_from(path);
+        search.walk(node, &mut random);
     }
     search.matrix.print();
     println!("{} sequences, {} of them random walks; {} steps", search.sequences, search.walks, search.steps);
     let complaints = search.matrix.complaints();
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+    assert!(search.sequences >= budget, "{} sequences are fewer than {budget}", search.sequences);
 }
