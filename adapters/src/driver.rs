@@ -42,7 +42,8 @@ pub struct Driver<T, X> {
     full: bool,
     /// The transport had nothing when it was polled at this time.
     quiet: Option<Time>,
-    armed: Option<(Time, Waker)>,
+    /// When the timer will wake this task.
+    armed: Option<Time>,
     /// The alarm was looked at in this poll.
     asked: bool,
     outcome: Option<Arc<Outcome>>,
@@ -81,7 +82,6 @@ impl<T, X> Driver<T, X> {
     fn let_go(&mut self) {
         drop_caught(self.transport.take());
         drop_caught(self.timer.take());
-        drop_caught(self.armed.take());
         drop_caught(self.ears.take());
         drop_caught(std::mem::take(&mut self.before));
         self.shared.forget_driver();
@@ -154,7 +154,7 @@ impl<T: Timer, X: Transport> Driver<T, X> {
         if cancelled {
             self.shared.token.cancel();
         }
-        if self.armed.as_ref().is_some_and(|(at, _)| *at <= now) {
+        if self.armed.is_some_and(|at| at <= now) {
             self.armed = None;
         }
         rest
@@ -195,21 +195,18 @@ impl<T: Timer, X: Transport> Driver<T, X> {
     }
 
     /// Whether an alarm has gone off, at `at` at the latest. One that goes off earlier anyway is left as it is:
-    /// deadlines move with each item. It may have woken this task too early, so it is asked again in each poll.
+    /// deadlines move with each item. It is asked again in each poll: it may have woken this task too early, or another
+    /// task that polled the driver before.
     fn arm(&mut self, at: Time, cx: &mut Context<'_>) -> bool {
         let Some(timer) = &mut self.timer else { return false };
-        let armed = self.armed.as_ref().filter(|(armed, waker)| *armed <= at && waker.will_wake(cx.waker()));
-        let (until, is_armed) = armed.map_or((at, false), |(armed, _)| (*armed, true));
-        if is_armed && self.asked {
+        let armed = self.armed.filter(|armed| *armed <= at);
+        if armed.is_some() && self.asked {
             return false;
         }
         self.asked = true;
+        let until = armed.unwrap_or(at);
         let due = timer.poll_at(until, cx).is_ready();
-        if due {
-            self.armed = None;
-        } else if !is_armed {
-            self.armed = Some((until, cx.waker().clone()));
-        }
+        self.armed = if due { None } else { Some(until) };
         due
     }
 }
