@@ -127,6 +127,23 @@ fn machines(texts: &[Text]) -> Vec<String> {
     found
 }
 
+/// What threads share, brought in past `sync.rs`, where a model checker could not stand in for it.
+fn unchecked_sharing(texts: &[Text]) -> Vec<String> {
+    const SHARED: [&str; 6] = ["Mutex", "RwLock", "Condvar", "Once", "mpsc", "atomic"];
+    let adapters = texts.iter().filter(|text| {
+        text.path.starts_with("adapters/src/") && text.is_rust() && text.path != "adapters/src/sync.rs"
+    });
+    let brings = |line: &str| line.contains("std::sync") && SHARED.iter().any(|word| line.contains(word));
+    adapters
+        .flat_map(|text| {
+            let code = code_only(&text.text);
+            let lines: Vec<usize> =
+                code.lines().enumerate().filter(|(_, line)| brings(line)).map(|(at, _)| at + 1).collect();
+            lines.into_iter().map(|line| text.finding(line, "std::sync")).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
@@ -197,6 +214,17 @@ fn the_core_needs_no_std_and_does_not_panic() {
     // The one panic on purpose, which tests plant to show how a run closes after a defect.
     panics.retain(|line| !line.starts_with("core/src/planted.rs:"));
     assert_none("panics outside of #[cfg(test)]", panics);
+}
+
+#[test]
+fn atomics_and_locks_come_from_one_place() {
+    assert_none("shared past adapters/src/sync.rs", unchecked_sharing(&project()));
+    let text = |path: &str, text: &str| Text { path: path.into(), text: text.into() };
+    let bad = [
+        text("adapters/src/a.rs", "use std::sync::{Arc, Mutex};"),
+        text("adapters/src/sync.rs", "use std::sync::Mutex;"),
+    ];
+    assert_eq!(unchecked_sharing(&bad).len(), 1);
 }
 
 #[test]
