@@ -1,7 +1,7 @@
 //! Errors by fault: the caller's (`Misuse`), the run's end (`RunError`).
 
 use crate::id::{OpId, Seq};
-use crate::model::{Problem, ProblemKind};
+use crate::model::Problem;
 use crate::text::Text;
 use crate::time::Time;
 
@@ -125,9 +125,7 @@ impl RunError {
     /// Whether another run may succeed.
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::Model { problem, retry_at, .. } => {
-                problem.is_retryable() || (retry_at.is_some() && problem.kind != ProblemKind::QuotaExhausted)
-            }
+            Self::Model { problem, .. } => problem.is_retryable(),
             Self::ModelCallDeadline | Self::RunDeadline | Self::ConsumerGone => true,
             Self::Tool { .. }
             | Self::InvalidArguments { .. }

@@ -1,15 +1,17 @@
 //! What every phase of a run shares: configuration, record, operations, accounts.
 
 use crate::config::Config;
-use crate::event::Event;
+use crate::event::{Event, RunStarted};
 use crate::history::History;
 use crate::id::{MessageId, OpId, Revision, RunId, Seq, SessionId};
 use crate::input::{Reader, Start};
+use crate::json::encoded_prefix;
 use crate::log::EventLog;
 use crate::message::{Message, Part, Role};
 use crate::model::ModelSpec;
 use crate::outcome::{LateCompletion, Outcome};
 use crate::output::{Credit, Outbox, Output, Work};
+use crate::text::Text;
 use crate::time::Time;
 use crate::tool::{ToolEnd, ToolSpec};
 use crate::usage::Usage;
@@ -31,9 +33,23 @@ pub(crate) enum OpKind {
 pub(crate) struct Ops {
     last: u64,
     live: Vec<(OpId, OpKind)>,
+    /// Tools that were abandoned and have not reported their end since: at most one for each call of the run.
+    abandoned: Vec<OpId>,
 }
 
 impl Ops {
+    /// Whether this is the first end that a tool reports after it was abandoned (C6).
+    pub(crate) fn is_late(&mut self, op: OpId) -> bool {
+        let found = self.abandoned.iter().position(|abandoned| *abandoned == op);
+        found.map(|at| self.abandoned.swap_remove(at)).is_some()
+    }
+
+    fn note_abandoned(&mut self, op: OpId, kind: Option<OpKind>) {
+        if matches!(kind, Some(OpKind::Tool(_))) {
+            self.abandoned.push(op);
+        }
+    }
+
     pub(crate) fn find(&self, op: OpId) -> Option<OpKind> {
         self.live.iter().find(|(id, _)| *id == op).map(|(_, kind)| *kind)
     }
@@ -69,6 +85,17 @@ pub(crate) struct Origin {
     pub(crate) tools: Arc<[Arc<ToolSpec>]>,
     /// Estimated tokens of the tools' declarations.
     pub(crate) tool_tokens: u64,
+}
+
+impl Origin {
+    /// The run's first event.
+    pub(crate) fn started(&self) -> Event {
+        Event::RunStarted(Arc::new(RunStarted {
+            session: self.session.clone(),
+            revision: self.revision,
+            model: Text::new(encoded_prefix(&self.model.name, 256)),
+        }))
+    }
 }
 
 /// State that outlives phases.
@@ -185,13 +212,16 @@ impl Machine {
     }
 
     pub(crate) fn abandon(&mut self, op: OpId, out: &mut Outbox) {
+        let kind = self.ops.find(op);
+        self.ops.note_abandoned(op, kind);
         self.ops.close(op);
         out.push(Output::Abandon { op });
     }
 
     /// Drops everything that is under way.
     pub(crate) fn abandon_all(&mut self, out: &mut Outbox) {
-        for (op, _) in core::mem::take(&mut self.ops.live) {
+        for (op, kind) in core::mem::take(&mut self.ops.live) {
+            self.ops.note_abandoned(op, Some(kind));
             out.push(Output::Abandon { op });
         }
     }
@@ -201,10 +231,10 @@ impl Machine {
         self.billed.add(&core::mem::take(&mut self.request));
     }
 
-    /// Keeps a tool's end that came too late (C6).
+    /// Keeps the end of an abandoned tool (C6); any other item of an ended operation is only counted.
     pub(crate) fn keep_late(&mut self, op: OpId, end: ToolEnd) {
         let most = self.config.limits.late;
-        if most == 0 {
+        if !self.ops.is_late(op) || most == 0 {
             return;
         }
         if self.late.len() >= most {

@@ -3,7 +3,7 @@
 use crate::assemble::Response;
 use crate::config::Config;
 use crate::error::{Misuse, RunError};
-use crate::event::{Event, RunStarted};
+use crate::event::Event;
 use crate::history::History;
 use crate::id::{CommandId, MessageId, OpId, RunId};
 use crate::input::{AbortCause, Input, Start};
@@ -77,7 +77,8 @@ impl Run {
     }
 
     /// Closes the log from its own ledger after a panic escaped [`Run::step`]; the run fails as
-    /// [`RunError::Internal`], the session keeps its history and revision, and every later step is refused (X5).
+    /// [`RunError::Internal`], the session keeps its history and revision, and every later step is refused (X5). A run
+    /// that was never started records nothing and has no outcome.
     pub fn close_after_panic(&mut self, out: &mut Outbox) {
         self.stepping = true;
         self.phase = Phase::Closed;
@@ -288,11 +289,7 @@ impl Run {
         let cancelled = start.cancelled || self.m.cancelled_early;
         self.m.begin(start, message);
         let Some(origin) = self.m.origin.clone() else { return };
-        self.m.emit(Event::RunStarted(Arc::new(RunStarted {
-            session: origin.session.clone(),
-            revision: origin.revision,
-            model: Text::new(encoded_prefix(&origin.model.name, 256)),
-        })));
+        self.m.emit(origin.started());
         if cancelled {
             return self.end(Ending::Cancelled(CancelCause::Requested), out);
         }

@@ -118,6 +118,10 @@ pub(crate) fn close_after_panic(m: &mut Machine, out: &mut Outbox) {
         return;
     }
     m.abandon_all(out);
+    if let (Some(origin), false) = (&m.origin, m.log.open().started) {
+        let started = origin.started();
+        m.emit_closing(started);
+    }
     let ending = Ending::Failed(RunError::Internal);
     close_open(m, &ending);
     finish(m, ending, false);

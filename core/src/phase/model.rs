@@ -413,7 +413,11 @@ impl ModelCall {
         self.attempt.assembler = Assembler::new(m.step, m.config.response_bounds());
     }
 
-    fn error(&self, m: &Machine, problem: Problem) -> RunError {
+    fn error(&self, m: &Machine, mut problem: Problem) -> RunError {
+        // A wait that nobody is asked to sit through makes the failure a permanent one, with a time to come back (R7).
+        if problem.retry_after.is_some_and(|hint| hint > m.config.retry.give_up_hint) {
+            problem.retryable = Some(false);
+        }
         let limited = matches!(problem.kind, ProblemKind::RateLimited | ProblemKind::QuotaExhausted);
         RunError::Model {
             attempts: self.request.attempt,

@@ -5,7 +5,7 @@ use runloom_core::Input;
 use runloom_core::config::Config;
 use runloom_core::error::RunError;
 use runloom_core::event::{Event, Position};
-use runloom_core::id::CommandId;
+use runloom_core::id::{CommandId, OpId};
 use runloom_core::input::AbortCause;
 use runloom_core::model::{Finish, ModelItem, ProblemKind};
 use runloom_core::outcome::{CancelCause, LateCompletion, RunResult};
@@ -253,4 +253,26 @@ fn each_abrupt_end_has_its_name() {
     hand.abort(AbortCause::DriverPanicked);
     assert!(matches!(hand.error(), RunError::DriverPanicked));
     assert_eq!(hand.roles(), ["user", "aborted_assistant"]);
+}
+
+// proves: C6
+#[test]
+fn only_the_first_end_of_an_abandoned_tool_is_late() {
+    let mut hand = Hand::begun(Config::default(), [shared("t")]);
+    hand.call("a", "t", "{}");
+    hand.call("b", "t", "{}");
+    hand.done(Finish::ToolCalls);
+    let ops: Vec<OpId> = hand.tools().iter().map(|(_, op)| *op).collect();
+    hand.runs(ops[0], "in time");
+    hand.tool(ops[1], ToolItem::Started);
+    hand.cancel();
+    // One that had ended by itself says so again, the abandoned one says so twice.
+    hand.finish(ops[0], "again");
+    hand.finish(ops[1], "late");
+    hand.finish(ops[1], "later");
+    hand.finish(OpId(1), "a model's operation");
+    let late = hand.checked.run().late();
+    assert_eq!(late.len(), 1);
+    assert_eq!(late[0].op, ops[1]);
+    assert_eq!(hand.checked.run().ignored(), 4);
 }
