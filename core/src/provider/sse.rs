@@ -101,6 +101,10 @@ pub struct SseDecoder {
     /// A CR came last: an LF right after it belongs to it.
     after_cr: bool,
     failed: Option<SseError>,
+    /// A field, a comment or bare JSON was read.
+    seen: bool,
+    /// Where the first line stands that is none of these.
+    stray: Option<u64>,
     /// Bytes looked at, to prove that cost is linear.
     #[cfg(test)]
     work: u64,
@@ -115,6 +119,12 @@ impl SseDecoder {
     /// Bytes taken in so far.
     pub fn offset(&self) -> u64 {
         self.at
+    }
+
+    /// Where the first line stands that is no part of an event stream, if nothing else was read that is one: the body is
+    /// something else, such as a page of a proxy.
+    pub fn is_no_stream_at(&self) -> Option<u64> {
+        self.stray.filter(|_| !self.seen)
     }
 
     /// Takes in `bytes` and hands out the events that they end.
@@ -214,11 +224,15 @@ impl SseDecoder {
         };
         match line.first() {
             None => return Ok(self.dispatch(false, sink)),
-            Some(b':') if !self.bare => return Ok(ControlFlow::Continue(())),
+            Some(b':') if !self.bare => {
+                self.seen = true;
+                return Ok(ControlFlow::Continue(()));
+            }
             Some(b'{' | b'[') if self.data_at.is_none() => self.bare = true,
             Some(_) => {}
         }
         if self.bare {
+            self.seen = true;
             return self.push(line, at);
         }
         let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
@@ -226,6 +240,10 @@ impl SseDecoder {
         let value = value.strip_prefix(b":").unwrap_or(value);
         let value = value.strip_prefix(b" ").unwrap_or(value);
         let value_at = at + (line.len() - value.len()) as u64;
+        match field {
+            b"data" | b"event" | b"id" | b"retry" => self.seen = true,
+            _ => self.stray = self.stray.or(Some(at)),
+        }
         match field {
             b"data" => return self.push(value, value_at),
             b"event" => {
@@ -369,5 +387,24 @@ mod tests {
         };
         decoder.feed(b"data: 1\n\ndata: 2\n\n", &mut sink).unwrap();
         assert_eq!(count, 1);
+    }
+
+    #[test]
+    fn a_body_that_is_no_stream_is_told_apart() {
+        for (body, at) in [
+            ("<html>\n<body>", Some(0)),
+            ("\n\nnot found\n", Some(2)),
+            ("", None),
+            ("\n\n", None),
+            (": hello\nstray\n", None),
+            ("stray\ndata: 1\n\n", None),
+            ("id: 1\n", None),
+            ("{\"error\":1}", None),
+        ] {
+            let mut decoder = SseDecoder::default();
+            decoder.feed(body.as_bytes(), &mut |_| ControlFlow::Continue(())).unwrap();
+            decoder.finish(&mut |_| ControlFlow::Continue(()));
+            assert_eq!(decoder.is_no_stream_at(), at, "{body:?}");
+        }
     }
 }

@@ -112,6 +112,11 @@ impl<E: Events> Decode for StreamDecoder<E> {
             return;
         }
         self.run(out, |sse, sink| sse.finish(sink));
+        if let Some(at) = self.sse.is_no_stream_at().filter(|_| !self.ended) {
+            self.ended = true;
+            self.unreadable_at = Some(at);
+            return out.push(failed(ProblemKind::InvalidResponse, "the body is no event stream"));
+        }
         if !core::mem::replace(&mut self.ended, true) {
             self.events.end(out);
         }

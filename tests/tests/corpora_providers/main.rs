@@ -25,7 +25,7 @@ const EXCEPTIONS: [(&str, &str, Holds); 2] = [
         |summary| {
             let kind = summary.error.as_ref().map(|problem| problem.kind);
             kind == Some(ProblemKind::InvalidResponse)
-                && summary.unreadable_at.is_some()
+                && summary.unreadable_at.is_none()
                 && summary.text.is_empty()
                 && summary.calls.iter().all(|call| !call.complete)
         },

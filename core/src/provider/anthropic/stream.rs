@@ -134,7 +134,11 @@ impl AnthropicEvents {
         match &self.message {
             Some(first) if *first == id => return Ok(()),
             // A gateway went over to another server and spliced its answer in: the two must not be mixed.
-            Some(_) => return Err(Unreadable("a second message begins inside the stream")),
+            // It can be read well enough, so that the failure is the stream's and not that of its bytes.
+            Some(_) => {
+                out.push(failed(ProblemKind::InvalidResponse, "a second message begins inside the stream"));
+                return Ok(());
+            }
             None => self.message = Some(id),
         }
         self.usage(message.usage.as_ref(), out);
