@@ -94,7 +94,7 @@ pub enum RunError {
     },
     /// The split-off primary stream is gone (C9).
     #[error("the reader of the run's events is gone")]
-    ConsumerGone,
+    Interrupted,
     /// The session's history has no room for another step.
     #[error("the history is full: {0}")]
     HistoryFull(crate::history::HistoryError),
@@ -115,7 +115,7 @@ impl RunError {
             Self::RunDeadline => "run_deadline",
             Self::InvalidArguments { .. } => "invalid_arguments",
             Self::Tool { .. } => "tool_failed",
-            Self::ConsumerGone => "consumer_gone",
+            Self::Interrupted => "consumer_gone",
             Self::HistoryFull(_) => "history_full",
             Self::DriverPanicked => "driver_panicked",
             Self::Internal => "internal",
@@ -126,7 +126,7 @@ impl RunError {
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::Model { problem, .. } => problem.is_retryable(),
-            Self::ModelCallDeadline | Self::RunDeadline | Self::ConsumerGone => true,
+            Self::ModelCallDeadline | Self::RunDeadline | Self::Interrupted => true,
             Self::Tool { .. }
             | Self::InvalidArguments { .. }
             | Self::HistoryFull(_)

@@ -2,9 +2,11 @@
 
 use runloom::testing::{Attempt, ScriptedModel, ScriptedTool};
 use runloom::{
-    Config, Engine, Envelope, Event, Host, Limits, ManualTimer, ModelSpec, RunHandle, RunResult, Seq, Shared,
+    Access, Config, Engine, Envelope, Event, Host, Limits, ManualTimer, ModelSpec, RunHandle, RunResult, Seq,
+    Shared, ToolSpec,
 };
 use runloom_core::verify::Verifier;
+use std::time::Duration;
 
 /// An engine whose clock stands still unless it is moved.
 pub type TestEngine = Engine<Shared, ManualTimer>;
@@ -23,6 +25,16 @@ pub fn engine(
     }
     let host = host.build().expect("a host");
     Engine::builder(host, timer.clone()).config(with_capacity(capacity)).build()
+}
+
+/// A tool of this name that overlaps with others.
+pub fn spec(name: &str) -> ToolSpec {
+    ToolSpec::new(name, "", "{}").expect("a name").access(Access::Shared)
+}
+
+/// This many seconds.
+pub fn seconds(n: u64) -> Duration {
+    Duration::from_secs(n)
 }
 
 /// Default limits with room for `capacity` unread events.

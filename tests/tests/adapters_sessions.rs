@@ -281,7 +281,7 @@ fn a_lost_consumer_interrupts_unless_someone_waits() {
     timer.advance(Duration::from_secs(1));
     assert!(driver.run());
     let outcome = handle.try_outcome().unwrap();
-    assert!(matches!(&outcome.result, RunResult::Failed(e) if **e == RunError::ConsumerGone));
+    assert!(matches!(&outcome.result, RunResult::Failed(e) if **e == RunError::Interrupted));
     assert_eq!((session.revision(), session.state()), (Revision(0), SessionState::Failed));
     assert_eq!(session.history().len(), 0);
     assert_ended(&handle);

@@ -5,25 +5,16 @@ use futures_lite::future::block_on;
 use runloom::testing::{Attempt, NoWaiting, ScriptedModel, ScriptedTool};
 use runloom::{
     Access, Driver, Engine, EventStream, Host, HostTransport, ManualTimer, ModelSpec, RunError, RunHandle,
-    RunResult, Seq, Shared, ToolOutput, ToolSpec, tool_fn,
+    RunResult, Seq, Shared, ToolOutput, tool_fn,
 };
 use runloom_tests::bare::{Flag, Task};
-use runloom_tests::runs::{assert_ended, count, engine};
+use runloom_tests::runs::{assert_ended, count, engine, seconds, spec};
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Wake, Waker};
-use std::time::Duration;
 
 type SharedDriver<T> = Driver<T, HostTransport<Shared>>;
-
-fn spec(name: &str) -> ToolSpec {
-    ToolSpec::new(name, "", "{}").expect("a name").access(Access::Shared)
-}
-
-fn seconds(n: u64) -> Duration {
-    Duration::from_secs(n)
-}
 
 /// 1: a waker that owns what it wakes. Waking it drops the stream, whose drop takes the run's lock.
 // proves: X5
@@ -60,7 +51,7 @@ fn trap_01_a_waker_may_drop_the_stream_that_it_wakes() {
     assert!(driver.run());
     assert_ended(&handle);
     assert!(
-        matches!(&handle.try_outcome().unwrap().result, RunResult::Failed(e) if **e == RunError::ConsumerGone)
+        matches!(&handle.try_outcome().unwrap().result, RunResult::Failed(e) if **e == RunError::Interrupted)
     );
 }
 
@@ -173,7 +164,7 @@ fn trap_02_a_tool_may_use_and_drop_its_own_run() {
         assert!(driver.run(), "{deed:?}");
         let outcome = driver.output().unwrap();
         let ends_well = matches!(outcome.result, RunResult::Cancelled(_))
-            || matches!(&outcome.result, RunResult::Failed(e) if **e == RunError::ConsumerGone);
+            || matches!(&outcome.result, RunResult::Failed(e) if **e == RunError::Interrupted);
         assert!(ends_well, "{deed:?}: {:?}", outcome.result);
     }
 }

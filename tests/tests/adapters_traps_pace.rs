@@ -11,7 +11,7 @@ use runloom::{
 use runloom_core::Input;
 use runloom_core::output::{Credit, Work};
 use runloom_tests::bare::{Flag, Task, run_all};
-use runloom_tests::runs::{assert_ended, count, engine, events};
+use runloom_tests::runs::{assert_ended, count, engine, events, seconds, spec};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,14 +20,6 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 type SharedDriver<T> = Driver<T, HostTransport<Shared>>;
-
-fn spec(name: &str) -> ToolSpec {
-    ToolSpec::new(name, "", "{}").expect("a name").access(Access::Shared)
-}
-
-fn seconds(n: u64) -> Duration {
-    Duration::from_secs(n)
-}
 
 /// 7: an answer whose end lies behind the pause. An hour passes, because the reader sleeps; the provider is not to
 /// blame.

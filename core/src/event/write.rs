@@ -178,7 +178,7 @@ fn write_failed<O: Out>(o: &mut Object<'_, O>, failed: &RunFailed) {
         | RunError::RunDeadline
         | RunError::InvalidArguments { .. }
         | RunError::Tool { .. }
-        | RunError::ConsumerGone
+        | RunError::Interrupted
         | RunError::HistoryFull(_)
         | RunError::DriverPanicked
         | RunError::Internal => (None, None),

@@ -380,7 +380,7 @@ impl Checked {
             return Err(("W7", format!("the outcome {:?} does not agree with {terminal:?}", outcome.result)));
         }
         let lost = matches!(&outcome.result, RunResult::Failed(error)
-            if matches!(**error, RunError::ConsumerGone | RunError::Internal));
+            if matches!(**error, RunError::Interrupted | RunError::Internal));
         self.account.ended(outcome, !lost)
     }
 

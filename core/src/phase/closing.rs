@@ -93,7 +93,7 @@ fn finish(m: &mut Machine, ending: Ending, commit: bool) {
             RunResult::Cancelled(cause)
         }
         Ending::Failed(error) => fail(m, error, revision),
-        Ending::Interrupted => fail(m, RunError::ConsumerGone, revision),
+        Ending::Interrupted => fail(m, RunError::Interrupted, revision),
     };
     m.outcome = Some(Arc::new(Outcome {
         result,

@@ -37,8 +37,8 @@ pub trait Events {
     /// Appends what an event means. A terminal item, if any, comes last; no event follows it.
     fn event(&mut self, event: &SseEvent<'_>, out: &mut Vec<ModelItem>) -> Result<(), Unreadable>;
 
-    /// The body ended cleanly, without a terminal item so far: appends one.
-    fn end(&mut self, out: &mut Vec<ModelItem>);
+    /// The response is whole: appends what was held back, and `Done`.
+    fn done(&mut self, out: &mut Vec<ModelItem>);
 
     /// See [`Decode::finish_reason`].
     fn finish_reason(&self) -> Option<&str>;
@@ -118,7 +118,11 @@ impl<E: Events> Decode for StreamDecoder<E> {
             return out.push(failed(ProblemKind::InvalidResponse, "the body is no event stream"));
         }
         if !core::mem::replace(&mut self.ended, true) {
-            self.events.end(out);
+            // Some servers never send a last mark; a reason to stop is enough, and nothing less is (M8).
+            match self.events.finish_reason() {
+                Some(_) => self.events.done(out),
+                None => out.push(failed(ProblemKind::Truncated, "the stream ended before the response did")),
+            }
         }
     }
 
@@ -186,8 +190,8 @@ mod tests {
             }
             Ok(())
         }
-        fn end(&mut self, out: &mut Vec<ModelItem>) {
-            out.push(failed(ProblemKind::Truncated, "cut"));
+        fn done(&mut self, out: &mut Vec<ModelItem>) {
+            out.push(failed(ProblemKind::Other, "done without a reason"));
         }
         fn finish_reason(&self) -> Option<&str> {
             None
@@ -215,8 +219,11 @@ mod tests {
     #[test]
     fn one_terminal_item_and_nothing_after_it() {
         assert_eq!(items(&[b"data: a\n\ndata: !\n\ndata: b\n\n"]).0, ["a", "failed end"]);
-        assert_eq!(items(&[b"data: a\n\n", b"", b":"]).0, ["a", "alive", "failed cut"]);
-        assert_eq!(items(&[]).0, ["failed cut"]);
+        assert_eq!(
+            items(&[b"data: a\n\n", b"", b":"]).0,
+            ["a", "alive", "failed the stream ended before the response did"]
+        );
+        assert_eq!(items(&[]).0, ["failed the stream ended before the response did"]);
     }
 
     #[test]
@@ -235,8 +242,14 @@ mod tests {
 
     #[test]
     fn pending_data_counts_only_if_whole() {
-        assert_eq!(items(&[b"data: {\"a\":1}"]).0, ["alive", "{\"a\":1}", "failed cut"]);
-        assert_eq!(items(&[b"data: {\"a\":1"]).0, ["alive", "failed cut"]);
+        assert_eq!(
+            items(&[b"data: {\"a\":1}"]).0,
+            ["alive", "{\"a\":1}", "failed the stream ended before the response did"]
+        );
+        assert_eq!(
+            items(&[b"data: {\"a\":1"]).0,
+            ["alive", "failed the stream ended before the response did"]
+        );
     }
 
     #[test]

@@ -101,7 +101,7 @@ fn after_the_loss_of_the_reader_the_next_event_interrupts_whatever_the_phase() {
                 let Some(outcome) = twin.checked.run().outcome() else { continue };
                 ends += 1;
                 let lost =
-                    matches!(&outcome.result, RunResult::Failed(error) if **error == RunError::ConsumerGone);
+                    matches!(&outcome.result, RunResult::Failed(error) if **error == RunError::Interrupted);
                 let history = if lost { 0 } else { outcome.history.len() };
                 assert_eq!((outcome.revision.0 == 7, history == 0), (lost, lost), "{phase}, {input:?}");
                 let chosen = matches!(input, Input::Cancel { .. } | Input::Abort(_)) || millis >= 4_000;
@@ -125,7 +125,7 @@ fn an_interrupted_run_leaves_the_history_that_there_was() {
     hand.give(Input::ConsumerGone { awaited: false });
     let (_, op) = hand.tools()[0];
     hand.enter(op);
-    assert!(matches!(hand.error(), RunError::ConsumerGone));
+    assert!(matches!(hand.error(), RunError::Interrupted));
     assert_eq!(hand.outcome().history, before.outcome().history);
     assert_eq!(hand.outcome().revision, hand.start.revision);
     assert_eq!(hand.statuses(), [(0, "interrupted(not_started)")], "what was not recorded did not happen");

@@ -41,6 +41,7 @@ fn damaged_streams_end_once() {
             );
         }
     }
+    println!("damaged streams: {done} done, {failed} failed, {unreadable} of them unreadable");
     assert!(
         done > 500 && failed > 500 && unreadable > 100,
         "{done} done, {failed} failed, {unreadable} unreadable"

@@ -93,12 +93,15 @@ impl Events for AnthropicEvents {
         }
     }
 
-    fn end(&mut self, out: &mut Vec<ModelItem>) {
-        match self.stop {
-            // Everything but the last mark has come.
-            Some(_) => self.done(out),
-            None => out.push(failed(ProblemKind::Truncated, "the stream ended before the response did")),
+    fn done(&mut self, out: &mut Vec<ModelItem>) {
+        let finish = self.stop.as_deref().map(finish_of);
+        if finish != Some(Finish::Length) {
+            self.release(out);
         }
+        let tokens = self.reasoning.generation(self.counts.output, self.counts.thinking);
+        out.extend(tokens.map(ModelItem::GenerationTokens));
+        let raw = self.stop.clone().unwrap_or_default();
+        out.push(ModelItem::Done(Box::new(Completion { finish, raw })));
     }
 
     fn finish_reason(&self) -> Option<&str> {
@@ -307,17 +310,6 @@ impl AnthropicEvents {
             out.extend((!text.is_empty()).then(|| ModelItem::Refusal(Text::new(&text))));
         }
         self.usage(wire.usage.as_ref(), out);
-    }
-
-    fn done(&mut self, out: &mut Vec<ModelItem>) {
-        let finish = self.stop.as_deref().map(finish_of);
-        if finish != Some(Finish::Length) {
-            self.release(out);
-        }
-        let tokens = self.reasoning.generation(self.counts.output, self.counts.thinking);
-        out.extend(tokens.map(ModelItem::GenerationTokens));
-        let raw = self.stop.clone().unwrap_or_default();
-        out.push(ModelItem::Done(Box::new(Completion { finish, raw })));
     }
 }
 

@@ -4,11 +4,11 @@ use super::chunk::{Chunk, Delta, WireUsage, call_delta};
 use super::details::{Details, shown};
 use super::{REASONING_CONTENT, REASONING_DETAILS};
 use crate::message::ProviderContext;
-use crate::model::{Activity, Completion, Finish, ModelItem, ModelRequest, ProblemKind};
+use crate::model::{Activity, Completion, Finish, ModelItem, ModelRequest};
 use crate::provider::dialect::{Dialect, ReasoningEcho};
 use crate::provider::error::stream_error;
 use crate::provider::sse::SseEvent;
-use crate::provider::stream::{Events, Kept, Reasoning, Unreadable, failed, is_done_mark, object};
+use crate::provider::stream::{Events, Kept, Reasoning, Unreadable, is_done_mark, object};
 use crate::text::Text;
 use crate::usage::Usage;
 use alloc::boxed::Box;
@@ -86,12 +86,22 @@ impl Events for OpenAiChatEvents {
         Ok(())
     }
 
-    fn end(&mut self, out: &mut Vec<ModelItem>) {
-        match self.finish {
-            // Some servers never send `[DONE]`.
-            Some(_) => self.done(out),
-            None => out.push(failed(ProblemKind::Truncated, "the stream ended before the response did")),
-        }
+    fn done(&mut self, out: &mut Vec<ModelItem>) {
+        let content = (self.called && !self.content.is_empty()).then(|| core::mem::take(&mut self.content));
+        let contexts = [(REASONING_CONTENT, content), (REASONING_DETAILS, self.details.payload())];
+        out.extend(contexts.into_iter().filter_map(|(kind, payload)| {
+            let (model, kind, payload) = (self.model.clone(), Text::new(kind), Arc::from(payload?));
+            Some(ModelItem::Context(Arc::new(ProviderContext { model, kind, payload })))
+        }));
+        let tokens = Reasoning { visible: self.visible, hidden: self.asked && !self.visible }
+            .generation(self.reported.output_tokens, self.reported.reasoning_tokens);
+        out.extend(tokens.map(ModelItem::GenerationTokens));
+        let raw = self.finish.clone().unwrap_or_default();
+        let finish = self.finish.as_deref().map(finish_of);
+        // This API says "stop" after a refusal.
+        let refused = self.refused && finish == Some(Finish::Stop);
+        let finish = if refused { Some(Finish::Refusal) } else { finish };
+        out.push(ModelItem::Done(Box::new(Completion { finish, raw })));
     }
 
     fn finish_reason(&self) -> Option<&str> {
@@ -168,24 +178,6 @@ impl OpenAiChatEvents {
         out.push(ModelItem::Reasoning(Text::new(text)));
         Ok(())
     }
-
-    fn done(&mut self, out: &mut Vec<ModelItem>) {
-        let content = (self.called && !self.content.is_empty()).then(|| core::mem::take(&mut self.content));
-        let contexts = [(REASONING_CONTENT, content), (REASONING_DETAILS, self.details.payload())];
-        out.extend(contexts.into_iter().filter_map(|(kind, payload)| {
-            let (model, kind, payload) = (self.model.clone(), Text::new(kind), Arc::from(payload?));
-            Some(ModelItem::Context(Arc::new(ProviderContext { model, kind, payload })))
-        }));
-        let tokens = Reasoning { visible: self.visible, hidden: self.asked && !self.visible }
-            .generation(self.reported.output_tokens, self.reported.reasoning_tokens);
-        out.extend(tokens.map(ModelItem::GenerationTokens));
-        let raw = self.finish.clone().unwrap_or_default();
-        let finish = self.finish.as_deref().map(finish_of);
-        // This API says "stop" after a refusal.
-        let refused = self.refused && finish == Some(Finish::Stop);
-        let finish = if refused { Some(Finish::Refusal) } else { finish };
-        out.push(ModelItem::Done(Box::new(Completion { finish, raw })));
-    }
 }
 
 #[cfg(test)]
@@ -193,7 +185,7 @@ impl OpenAiChatEvents {
 mod tests {
     use super::*;
     use crate::history::History;
-    use crate::model::ModelSpec;
+    use crate::model::{ModelSpec, ProblemKind};
     use crate::provider::Decode;
     use crate::provider::stream::StreamDecoder;
     use crate::usage::GenerationTokens;
