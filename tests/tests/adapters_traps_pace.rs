@@ -6,7 +6,7 @@ use runloom::testing::{Attempt, CheckedTimer, NoWaiting, ScriptedModel, Scripted
 use runloom::{
     Access, Completion, Driver, Engine, Event, Finish, Host, HostTransport, ManualTimer, ModelItem,
     ModelSpec, OpId, Run, RunError, RunHandle, RunOptions, RunResult, Shared, Time, Timer, ToolOutput,
-    ToolSpec, ToolStatus, Transport, model_fn, tool_fn,
+    ToolStatus, Transport, model_fn, tool_fn,
 };
 use runloom_core::Input;
 use runloom_core::output::{Credit, Work};
