@@ -240,7 +240,10 @@ impl SseDecoder {
                 self.seen = true;
                 return Ok(ControlFlow::Continue(()));
             }
-            Some(b'{' | b'[') if self.data_at.is_none() => self.bare = true,
+            // Servers that keep a connection open with white space send some in front of it.
+            Some(_) if matches!(line.trim_ascii_start(), [b'{' | b'[', ..]) && self.data_at.is_none() => {
+                self.bare = true;
+            }
             Some(_) => {}
         }
         if self.bare {
@@ -254,7 +257,7 @@ impl SseDecoder {
         let value_at = at + (line.len() - value.len()) as u64;
         if FIELDS.contains(&field) {
             self.seen = true;
-        } else {
+        } else if !line.trim_ascii().is_empty() {
             self.stray = self.stray.or(Some(at));
         }
         match field {
@@ -388,6 +391,8 @@ mod tests {
         assert_eq!(seen, [("".into(), "[DONE]".into(), 6, true)]);
         let (seen, ..) = decode(&[b"data: 1\n\n{\n \"a\":\n 2}\n"], SseLimits::default());
         assert_eq!(seen, [event("", "1", 6), ("".into(), "{\n \"a\":\n 2}".into(), 9, true)]);
+        let (seen, ..) = decode(&[b"  \n ", b" {\"a\":2}"], SseLimits::default());
+        assert_eq!(seen, [("".into(), "  {\"a\":2}".into(), 3, true)]);
     }
 
     #[test]
@@ -415,6 +420,8 @@ mod tests {
             ("{\"error\":1}", None),
             ("\u{feff}", None),
             ("\u{feff}<html>", Some(3)),
+            (" \n\n  ", None),
+            ("  {\"error\":1}", None),
             ("da", None),
             ("dat\u{e9}", Some(0)),
             ("\u{feff}even", None),
