@@ -168,7 +168,7 @@ impl Problem {
 }
 
 /// What stands at the end of an error text that was cut.
-const CUT: &str = " [cut]";
+pub(crate) const CUT: &str = " [cut]";
 
 /// Cuts an error text to `max` encoded bytes, with a mark where the bound leaves room for one.
 pub(crate) fn bounded(text: &str, max: u64) -> Text {

@@ -2,7 +2,7 @@
 
 use super::{Ending, Flow};
 use crate::assemble::{Assembler, Response, Violation};
-use crate::clock::Clock;
+use crate::clock::{Clock, Idle};
 use crate::config::MAX_DETAIL;
 use crate::error::RunError;
 use crate::event::{
@@ -52,9 +52,8 @@ struct Attempt {
     reported: bool,
     generation_tokens: Option<GenerationTokens>,
     first_token: Option<Time>,
-    paused_at: Option<Time>,
-    paused: Duration,
-    paused_at_first_token: Duration,
+    idle: Idle,
+    idle_before_first_token: Duration,
 }
 
 /// Begins the model call of a new step.
@@ -93,32 +92,20 @@ impl Attempt {
             reported: false,
             generation_tokens: None,
             first_token: None,
-            paused_at: None,
-            paused: Duration::ZERO,
-            paused_at_first_token: Duration::ZERO,
+            idle: Idle::default(),
+            idle_before_first_token: Duration::ZERO,
         }
     }
 
-    /// All pauses so far, with the one under way.
-    fn paused_until(&self, now: Time) -> Duration {
-        let pausing = self.paused_at.map_or(Duration::ZERO, |at| now.since(at));
-        self.paused.saturating_add(pausing)
-    }
-
-    /// A span since `from`, without the pauses that fell into it.
-    fn active_since(&self, from: Time, paused_before: Duration, now: Time) -> Duration {
-        let paused = self.paused_until(now).saturating_sub(paused_before);
-        now.since(from).saturating_sub(paused)
-    }
-
     fn metrics(&self, now: Time) -> Metrics {
-        let first = self.first_token;
-        let to_first = |at: Time| at.since(self.started).saturating_sub(self.paused_at_first_token);
+        let (first, before) = (self.first_token, self.idle_before_first_token);
+        let after = self.idle.passed(now).saturating_sub(before);
+        let to_first = |at: Time| at.since(self.started).saturating_sub(before);
         Metrics {
             output_tokens: self.usage.output_tokens,
             generation_output_tokens: self.generation_tokens,
             time_to_first_token: first.map(to_first),
-            generation_time: first.map(|at| self.active_since(at, self.paused_at_first_token, now)),
+            generation_time: first.map(|at| now.since(at).saturating_sub(after)),
         }
     }
 }
@@ -132,7 +119,9 @@ impl ModelCall {
         attempt.live = true;
         attempt.deadline = m.config.deadlines.attempt.map(|span| m.now.after(span));
         attempt.clock = Clock::start(m.now, m.config.deadlines.first_item, m.paused);
-        attempt.paused_at = m.paused.then_some(m.now);
+        if m.paused {
+            attempt.idle.hold(m.now);
+        }
         self.attempt = attempt;
         m.emit(Event::ModelStarted(Arc::new(ModelStarted {
             op: m.ops.next_id(),
@@ -213,9 +202,10 @@ impl ModelCall {
 
     fn token(&mut self, m: &Machine) {
         let attempt = &mut self.attempt;
+        attempt.idle.wakes(m.now);
         if attempt.first_token.is_none() {
             attempt.first_token = Some(m.now);
-            attempt.paused_at_first_token = attempt.paused_until(m.now);
+            attempt.idle_before_first_token = attempt.idle.passed(m.now);
         }
     }
 
@@ -310,7 +300,7 @@ impl ModelCall {
                 self.attempt.reported = false;
                 self.attempt.physical += 1;
                 // The wait is none of the model's time (T7).
-                self.attempt.paused = self.attempt.paused.saturating_add(delay);
+                self.attempt.idle.wait(m.now, delay);
                 return m.emit(Event::RequestRetry { kind, delay });
             }
             Activity::WebSearch { detail } => Event::WebSearch { detail: clean(&detail, MAX_DETAIL) },
@@ -468,11 +458,10 @@ impl ModelCall {
         let attempt = &mut self.attempt;
         if m.paused {
             attempt.clock.hold(m.now);
-            attempt.paused_at = Some(m.now);
+            attempt.idle.hold(m.now);
         } else {
             attempt.clock.release(m.now);
-            let paused = attempt.paused_at.take().map_or(Duration::ZERO, |at| m.now.since(at));
-            attempt.paused = attempt.paused.saturating_add(paused);
+            attempt.idle.release(m.now);
         }
     }
 

@@ -2,11 +2,13 @@
 
 use super::wire::base64;
 use crate::model::Problem;
+use crate::problem::CUT;
 use crate::text::Text;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::Range;
 
 /// A shorter text would mask innocent words, and hides nothing.
 const SHORTEST: usize = 4;
@@ -51,28 +53,46 @@ impl Secret {
     }
 
     /// `text` with every occurrence of this credential masked, for texts that strangers wrote (M5). So is its beginning
-    /// at the end of the text, where a cut may have left it.
+    /// at the end of the text or before the mark of a cut, where a cut may have left it.
     pub fn mask(&self, text: &str) -> Text {
+        masked(text, core::slice::from_ref(self))
+    }
+
+    /// Adds the places in `text` where it stands, and where it begins at a cut.
+    fn find(&self, text: &str, places: &mut Vec<Range<usize>>) {
         if self.0.len() < SHORTEST {
-            return Text::new(text);
+            return;
         }
-        let whole = text.replace(&*self.0, "[redacted]");
-        let beginnings = self.0.char_indices().map(|(at, _)| at).filter(|at| *at >= SHORTEST);
-        let begun = beginnings.rev().find(|at| self.0.get(..*at).is_some_and(|part| whole.ends_with(part)));
-        match begun.and_then(|length| whole.get(..whole.len() - length)) {
-            Some(before) => Text::from(before.to_string() + "[redacted]"),
-            None => Text::from(whole),
+        places.extend(text.match_indices(&*self.0).map(|(at, found)| at..at + found.len()));
+        for rest in [text, text.strip_suffix(CUT).unwrap_or(text)] {
+            let beginnings = self.0.char_indices().map(|(at, _)| at).filter(|at| *at >= SHORTEST);
+            let begun =
+                beginnings.rev().find(|at| self.0.get(..*at).is_some_and(|part| rest.ends_with(part)));
+            places.extend(begun.map(|length| rest.len() - length..rest.len()));
         }
     }
 }
 
-/// Masks all of `secrets` in the text of `problem` (M5), the longest first: one may be a part of another.
+/// Masks all of `secrets` in the text of `problem` (M5).
 pub fn mask(problem: &mut Problem, secrets: &[Secret]) {
-    let mut secrets: Vec<&Secret> = secrets.iter().collect();
-    secrets.sort_by_key(|secret| core::cmp::Reverse(secret.0.len()));
-    for secret in secrets {
-        problem.message = secret.mask(&problem.message);
+    problem.message = masked(&problem.message, secrets);
+}
+
+/// All places are looked for in the text as it came: secrets may overlap, and one may look like the mask.
+fn masked(text: &str, secrets: &[Secret]) -> Text {
+    let mut places = Vec::new();
+    secrets.iter().for_each(|secret| secret.find(text, &mut places));
+    places.sort_by_key(|place| place.start);
+    let (mut out, mut end) = (String::new(), 0);
+    for place in places {
+        if place.start >= end {
+            out.push_str(text.get(end..place.start).unwrap_or_default());
+            out.push_str("[redacted]");
+        }
+        end = end.max(place.end);
     }
+    out.push_str(text.get(end..).unwrap_or_default());
+    Text::from(out)
 }
 
 fn guesses<'a>(texts: impl IntoIterator<Item = Option<&'a str>>) -> Vec<Secret> {
@@ -129,6 +149,26 @@ mod tests {
         assert_eq!(Secret::new("").mask("abc"), "abc");
         let mut problem = Problem::new(ProblemKind::Other, "a Gate sesame-canary");
         mask(&mut problem, &[secret, Secret::new("Gate sesame-canary")]);
+        assert_eq!(problem.message, "a [redacted]");
+    }
+
+    // proves: M5
+    #[test]
+    fn a_secret_that_was_cut_is_masked_before_the_mark() {
+        for kept in [4, 9, 13] {
+            let text = "x".repeat(4_096 - CUT.len() - kept) + "sesame-canary" + &"x".repeat(99);
+            let mut problem = Problem::new(ProblemKind::Other, &text);
+            mask(&mut problem, &[Secret::new("sesame-canary")]);
+            assert!(problem.message.ends_with("x[redacted] [cut]"), "{kept}: {}", problem.message);
+        }
+    }
+
+    // proves: M5
+    #[test]
+    fn secrets_that_overlap_are_masked_whole() {
+        let secrets = ["sesame-canary", "canary-bird", "redacted"].map(Secret::new);
+        let mut problem = Problem::new(ProblemKind::Other, "a sesame-canary-bird");
+        mask(&mut problem, &secrets);
         assert_eq!(problem.message, "a [redacted]");
     }
 

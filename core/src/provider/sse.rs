@@ -11,6 +11,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
 
+const BOM: &[u8] = b"\xef\xbb\xbf";
+/// The names that a line may begin with.
+const FIELDS: [&[u8]; 4] = [b"data", b"event", b"id", b"retry"];
+
 /// Bounds of a decoder, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SseLimits {
@@ -150,11 +154,19 @@ impl SseDecoder {
             return;
         }
         let line = core::mem::take(&mut self.partial);
-        if !line.is_empty() && self.line(&line, self.line_at, sink).is_err() {
+        if !line.is_empty() && !self.is_begun(&line) && self.line(&line, self.line_at, sink).is_err() {
             self.clear();
         }
         // Whether the sink breaks does not matter: nothing follows.
         let _ = self.dispatch(true, sink);
+    }
+
+    /// Whether the body was cut inside the BOM or a field's name. That does not make it anything but an event stream.
+    fn is_begun(&self, line: &[u8]) -> bool {
+        let first = self.line_at == 0;
+        let name = line.strip_prefix(BOM).filter(|_| first).unwrap_or(line);
+        let in_name = FIELDS.iter().any(|field| *field != name && field.starts_with(name));
+        (first && BOM.starts_with(line)) || (in_name && !self.bare)
     }
 
     fn take(&mut self, bytes: &[u8], sink: &mut SseSink<'_>) -> Result<(), SseError> {
@@ -218,7 +230,7 @@ impl SseDecoder {
         {
             self.work += line.len() as u64;
         }
-        let (line, at) = match line.strip_prefix(b"\xef\xbb\xbf") {
+        let (line, at) = match line.strip_prefix(BOM) {
             Some(rest) if at == 0 => (rest, 3),
             _ => (line, at),
         };
@@ -228,7 +240,10 @@ impl SseDecoder {
                 self.seen = true;
                 return Ok(ControlFlow::Continue(()));
             }
-            Some(b'{' | b'[') if self.data_at.is_none() => self.bare = true,
+            // Servers that keep a connection open with white space send some in front of it.
+            Some(_) if matches!(line.trim_ascii_start(), [b'{' | b'[', ..]) && self.data_at.is_none() => {
+                self.bare = true;
+            }
             Some(_) => {}
         }
         if self.bare {
@@ -240,9 +255,10 @@ impl SseDecoder {
         let value = value.strip_prefix(b":").unwrap_or(value);
         let value = value.strip_prefix(b" ").unwrap_or(value);
         let value_at = at + (line.len() - value.len()) as u64;
-        match field {
-            b"data" | b"event" | b"id" | b"retry" => self.seen = true,
-            _ => self.stray = self.stray.or(Some(at)),
+        if FIELDS.contains(&field) {
+            self.seen = true;
+        } else if !line.trim_ascii().is_empty() {
+            self.stray = self.stray.or(Some(at));
         }
         match field {
             b"data" => return self.push(value, value_at),
@@ -375,6 +391,8 @@ mod tests {
         assert_eq!(seen, [("".into(), "[DONE]".into(), 6, true)]);
         let (seen, ..) = decode(&[b"data: 1\n\n{\n \"a\":\n 2}\n"], SseLimits::default());
         assert_eq!(seen, [event("", "1", 6), ("".into(), "{\n \"a\":\n 2}".into(), 9, true)]);
+        let (seen, ..) = decode(&[b"  \n ", b" {\"a\":2}"], SseLimits::default());
+        assert_eq!(seen, [("".into(), "  {\"a\":2}".into(), 3, true)]);
     }
 
     #[test]
@@ -400,6 +418,16 @@ mod tests {
             ("stray\ndata: 1\n\n", None),
             ("id: 1\n", None),
             ("{\"error\":1}", None),
+            ("\u{feff}", None),
+            ("\u{feff}<html>", Some(3)),
+            (" \n\n  ", None),
+            ("  {\"error\":1}", None),
+            ("da", None),
+            ("dat\u{e9}", Some(0)),
+            ("\u{feff}even", None),
+            ("\n\nre", None),
+            ("<p>\nda", Some(0)),
+            ("dat\n", Some(0)),
         ] {
             let mut decoder = SseDecoder::default();
             decoder.feed(body.as_bytes(), &mut |_| ControlFlow::Continue(())).unwrap();

@@ -193,3 +193,33 @@ fn metrics_leave_out_the_wait_of_a_physical_retry() {
     assert_eq!(metrics.time_to_first_token, Some(Duration::from_millis(300)));
     assert_eq!(metrics.generation_time, Some(Duration::from_millis(600)));
 }
+
+// proves: T7
+#[test]
+fn a_wait_while_the_stream_is_full_is_left_out_once() {
+    let config = limits(|limits| limits.event_capacity = 4);
+    let mut hand = Hand::begun_unread(config, []);
+    hand.at(1_000);
+    retry(&mut hand, Duration::from_secs(10));
+    assert!(hand.is_full());
+    hand.at(8_000).take();
+    hand.at(15_000).text("a");
+    hand.done(Finish::Stop);
+    assert_eq!(metrics(&hand).time_to_first_token, Some(seconds(5)));
+    assert_eq!(metrics(&hand).generation_time, Some(Duration::ZERO));
+}
+
+// proves: T7
+#[test]
+fn a_wait_is_over_when_a_token_comes() {
+    let mut hand = Hand::plain();
+    hand.at(3_000);
+    retry(&mut hand, Duration::MAX);
+    hand.at(5_000).text("a");
+    hand.at(6_000);
+    retry(&mut hand, seconds(4));
+    hand.at(8_000).text("b");
+    hand.at(20_000).done(Finish::Stop);
+    assert_eq!(metrics(&hand).time_to_first_token, Some(seconds(3)));
+    assert_eq!(metrics(&hand).generation_time, Some(seconds(13)));
+}
