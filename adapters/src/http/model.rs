@@ -40,7 +40,7 @@ impl Endpoint {
         self
     }
 
-    /// With a further header; one of the codec's own headers is replaced by it.
+    /// With a further header. It replaces one of the codec's own, and one of the same name that was given before.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_ascii_lowercase(), value.to_owned()));

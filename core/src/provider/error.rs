@@ -163,7 +163,9 @@ pub(crate) fn body_of(body: &[u8]) -> Option<Value> {
 }
 
 fn unread_body(status: u16, body: &[u8], json: bool) -> String {
-    let text = core::str::from_utf8(body).unwrap_or_default().trim();
+    // A body that was cut may end inside a character: what is whole before it still tells something.
+    let whole = core::str::from_utf8(body).map_or_else(|error| error.valid_up_to(), str::len);
+    let text = core::str::from_utf8(body.get(..whole).unwrap_or_default()).unwrap_or_default().trim();
     if text.is_empty() || json || text.starts_with('<') {
         return format!("the provider answered with HTTP status {status}");
     }
@@ -319,6 +321,10 @@ mod tests {
         ] {
             assert_eq!(http_error(500, &[], body.as_bytes(), None).message, message, "{body}");
         }
+        assert_eq!(
+            http_error(500, &[], b"cut in an \xc3", None).message,
+            "the provider answered with HTTP status 500: cut in an"
+        );
         assert_eq!(
             http_error(500, &[], b"\xff\xfe", None).message,
             "the provider answered with HTTP status 500"

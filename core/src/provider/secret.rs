@@ -73,7 +73,8 @@ impl Secret {
     }
 }
 
-/// Masks all of `secrets` in the text of `problem` (M5).
+/// Masks all of `secrets` in the text of `problem` (M5). A mask may be longer than what it hides; the engine bounds the
+/// text again.
 pub fn mask(problem: &mut Problem, secrets: &[Secret]) {
     problem.message = masked(&problem.message, secrets);
 }
