@@ -23,6 +23,8 @@ pub(crate) const ENVELOPE: u64 = 512;
 const LONGEST_CHARACTER: u64 = 6;
 /// Events of an attempt that fails by its deadline: it starts, fails, and is void.
 const ATTEMPT_EVENTS: u64 = 3;
+/// Encoded bytes of the note that stands before the result of a call whose arguments people changed, a part of its own.
+pub(crate) const MAX_NOTE: u64 = 1024;
 /// Encoded bytes of a provider's display text or fact (M5).
 pub(crate) const MAX_DETAIL: u64 = 4 * 1024;
 
@@ -40,6 +42,9 @@ pub struct Deadlines {
     pub model_call: Option<Duration>,
     /// One tool call, from the moment at which its code is entered.
     pub tool: Option<Duration>,
+    /// One request for host input: an approval, a question, a call that the client executes. It does not stand still
+    /// while the stream is full.
+    pub host_input: Option<Duration>,
     /// The whole run.
     pub run: Option<Duration>,
 }
@@ -53,6 +58,7 @@ impl Default for Deadlines {
             attempt: None,
             model_call: None,
             tool: None,
+            host_input: None,
             run: None,
         }
     }
@@ -134,6 +140,16 @@ pub struct Limits {
     pub facts: u32,
     /// Encoded bytes of one fact; a larger one is left out.
     pub fact_bytes: u64,
+    /// Calls that tools look at at the same time, before they are scheduled.
+    pub preparations: usize,
+    /// Questions of running tools that stand open at the same time (H1); a batch may ask 32 times as many in all.
+    pub open_questions: usize,
+    /// Encoded bytes of one question.
+    pub question_bytes: u64,
+    /// Encoded bytes of one answer (H2), the text of a result that a client gives included.
+    pub answer_bytes: u64,
+    /// Consents that a session remembers (T2); beyond, the oldest is forgotten.
+    pub approvals: usize,
 }
 
 impl Default for Limits {
@@ -160,6 +176,11 @@ impl Default for Limits {
             late: 8,
             facts: 32,
             fact_bytes: 4 << 10,
+            preparations: 8,
+            open_questions: 128,
+            question_bytes: 16 << 10,
+            answer_bytes: 16 << 10,
+            approvals: 256,
         }
     }
 }
@@ -245,6 +266,7 @@ impl Config {
             ("deadline of an attempt", deadlines.attempt),
             ("deadline of a model call", deadlines.model_call),
             ("deadline of a tool", deadlines.tool),
+            ("deadline of a request for host input", deadlines.host_input),
             ("deadline of the run", deadlines.run),
         ];
         match all.iter().find(|(_, span)| span.is_some_and(|span| crate::time::micros(span) == 0)) {
@@ -304,13 +326,17 @@ impl Config {
         // An escape that does not fit leaves room at the end of a piece.
         let shortest = self.limits.delta_bytes.saturating_sub(LONGEST_CHARACTER - 1).max(1);
         let deltas = usize::try_from(self.limits.response_bytes.div_ceil(shortest)).unwrap_or(usize::MAX);
-        self.limits.calls.saturating_mul(2).saturating_add(deltas).saturating_add(CLOSING_EVENTS + 4)
+        // Each call may in one step be proposed, ask for consent, be refused it and end.
+        let calls = self.limits.calls.saturating_mul(4).saturating_add(self.limits.open_questions);
+        calls.saturating_add(deltas).saturating_add(CLOSING_EVENTS + 4)
     }
 
     /// Most outputs of one machine step (W6).
     pub fn max_step_outputs(&self) -> usize {
         let begun = self.limits.parallel_tools.min(self.limits.calls);
-        self.limits.calls.saturating_mul(2).saturating_add(begun).saturating_add(4)
+        // Each call may in one step give up an operation and the one that asks the responder, and begin one of each.
+        let calls = self.limits.calls.saturating_mul(4).saturating_add(begun);
+        calls.saturating_add(self.limits.open_questions.saturating_mul(2)).saturating_add(4)
     }
 
     /// Most encoded bytes that one machine step records.
@@ -320,20 +346,28 @@ impl Config {
             (limits.calls as u64).saturating_mul(limits.error_bytes.saturating_add(CLOSING_EVENT + ENVELOPE));
         let envelopes = (self.max_step_events() as u64).saturating_mul(ENVELOPE);
         let largest = limits.response_bytes.max(limits.payload_bytes);
-        largest.saturating_add(finished).saturating_add(envelopes).saturating_add(OUTCOME_EXTRA)
+        let requests = (limits.calls as u64).saturating_mul(2).saturating_add(limits.open_questions as u64);
+        let requests = requests.saturating_mul(CLOSING_EVENT);
+        largest
+            .saturating_add(requests)
+            .saturating_add(finished)
+            .saturating_add(envelopes)
+            .saturating_add(OUTCOME_EXTRA)
     }
 
     /// Encoded bytes that the largest closing set takes.
     pub fn closing_bytes(&self) -> u64 {
         let limits = &self.limits;
-        let events = (limits.calls as u64).saturating_add(CLOSING_EVENTS as u64);
+        let events = (limits.calls as u64).saturating_mul(2).saturating_add(limits.open_questions as u64);
+        let events = events.saturating_add(CLOSING_EVENTS as u64);
         let events = events.saturating_mul(CLOSING_EVENT + ENVELOPE);
         events.saturating_add(limits.response_bytes.saturating_mul(2)).saturating_add(OUTCOME_EXTRA)
     }
 
     /// Events of the largest closing set, an aborted response's proposals included.
     pub fn closing_events(&self) -> usize {
-        self.limits.calls.saturating_mul(2).saturating_add(CLOSING_EVENTS)
+        let calls = self.limits.calls.saturating_mul(3).saturating_add(self.limits.open_questions);
+        calls.saturating_add(CLOSING_EVENTS)
     }
 
     /// Events of the attempts that time may begin and end while nobody reads.
@@ -347,10 +381,27 @@ impl Config {
         tools.saturating_mul(self.result_bytes().saturating_add(CLOSING_EVENT + ENVELOPE))
     }
 
+    /// Encoded bytes of the answers that may come while nobody reads; each may end its call as well.
+    fn answered_bytes(&self) -> u64 {
+        let limits = &self.limits;
+        let open = (limits.calls as u64).saturating_add(limits.open_questions as u64);
+        let answer = limits.answer_bytes.saturating_add(2 * (CLOSING_EVENT + ENVELOPE));
+        open.saturating_mul(answer)
+    }
+
+    /// Events of the same.
+    fn answered_events(&self) -> usize {
+        self.limits.calls.saturating_mul(2).saturating_add(self.limits.open_questions)
+    }
+
     /// Encoded bytes of the largest content of a tool's result.
     fn result_bytes(&self) -> u64 {
         let parts = (self.limits.parts as u64).saturating_mul(RESULT_PART);
-        self.limits.tool_output_bytes.saturating_add(parts)
+        self.limits
+            .tool_output_bytes
+            .max(self.limits.answer_bytes)
+            .saturating_add(parts)
+            .saturating_add(MAX_NOTE)
     }
 
     /// The least log, in events, that these limits can do with (L1).
@@ -359,6 +410,7 @@ impl Config {
             .event_capacity
             .saturating_add(self.max_step_events().saturating_mul(2))
             .saturating_add(usize::try_from(self.attempt_events()).unwrap_or(usize::MAX))
+            .saturating_add(self.answered_events())
             .saturating_add(self.closing_events())
     }
 
@@ -369,6 +421,7 @@ impl Config {
             .saturating_add(self.max_step_bytes().saturating_mul(2))
             .saturating_add(self.attempt_events().saturating_mul(CLOSING_EVENT + ENVELOPE))
             .saturating_add(self.held_bytes())
+            .saturating_add(self.answered_bytes())
             .saturating_add(self.closing_bytes())
     }
 
@@ -391,7 +444,7 @@ impl Config {
 
     fn check(&self) -> Result<(), ConfigError> {
         let limits = &self.limits;
-        let nonzero: [(&'static str, u64); 12] = [
+        let nonzero: [(&'static str, u64); 13] = [
             ("event capacity", limits.event_capacity as u64),
             ("event capacity in bytes", limits.event_capacity_bytes),
             ("payload bytes", limits.payload_bytes),
@@ -401,6 +454,7 @@ impl Config {
             ("input bytes", limits.input_bytes),
             ("image bytes", limits.image_bytes as u64),
             ("parallel tools", limits.parallel_tools as u64),
+            ("preparations", limits.preparations as u64),
             ("steps", u64::from(limits.steps)),
             ("delta bytes", limits.delta_bytes),
             ("tool output bytes", limits.tool_output_bytes),
@@ -424,14 +478,18 @@ impl Config {
             .max(self.result_bytes())
             .max(limits.progress_bytes)
             .max(limits.fact_bytes)
+            .max(limits.question_bytes)
+            .max(limits.answer_bytes)
             .max(limits.error_bytes)
             .max(MAX_DETAIL);
-        let floors: [(&'static str, u64, u64); 8] = [
+        let floors: [(&'static str, u64, u64); 10] = [
             ("parts", limits.calls as u64 + 2, limits.parts as u64),
             ("delta bytes", 16, limits.delta_bytes),
             ("tool output bytes", 256, limits.tool_output_bytes),
             ("progress bytes", 256, limits.progress_bytes),
             ("error bytes", 256, limits.error_bytes),
+            ("question bytes", 256, limits.question_bytes),
+            ("answer bytes", 256, limits.answer_bytes),
             ("payload bytes", inner.saturating_add(members), limits.payload_bytes),
             ("log events", self.min_log_events() as u64, limits.log_events as u64),
             ("log bytes", self.min_log_bytes(), limits.log_bytes),

@@ -2,6 +2,7 @@
 
 use crate::id::{OpId, Seq};
 use crate::model::Problem;
+use crate::suspend::ResumeError;
 use crate::text::Text;
 use crate::time::Time;
 
@@ -43,6 +44,9 @@ pub enum Misuse {
         /// Its operation.
         op: OpId,
     },
+    /// The suspended run cannot go on here (H6).
+    #[error("the run cannot be resumed: {0}")]
+    InvalidResume(ResumeError),
     /// The primary reader claims events that do not exist.
     #[error("events up to {claimed} were claimed as taken, but the last one is {last}")]
     TakenAhead {

@@ -92,6 +92,18 @@ text_id!(
     MessageId
 );
 
+text_id!(
+    /// Names one request for host input in its run (H1).
+    RequestId
+);
+
+impl RequestId {
+    /// The id of the `n`-th request that belongs to `call`.
+    pub(crate) fn of_call(call: CallRef, n: u32) -> Self {
+        Self(Text::from(alloc::format!("{call}/{n}")))
+    }
+}
+
 impl MessageId {
     /// The id of the `n`-th message that `run` adds; stays valid for every valid run id.
     pub(crate) fn of_run(run: &RunId, n: u32) -> Self {

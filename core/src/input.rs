@@ -1,10 +1,12 @@
 //! Everything that can happen to a run.
 
 use crate::history::History;
-use crate::id::{CommandId, OpId, Revision, Seq, SessionId};
+use crate::host_input::HostAnswer;
+use crate::id::{CommandId, OpId, RequestId, Revision, Seq, SessionId};
 use crate::message::Part;
 use crate::model::{ModelItem, ModelSpec};
-use crate::tool::{ToolItem, ToolSpec, Verdict};
+use crate::suspend::Resume;
+use crate::tool::{Approvals, Preparation, ToolFault, ToolItem, ToolSpec, ToolVisibility, Verdict};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -41,6 +43,13 @@ pub enum Input {
         /// What.
         item: ToolItem,
     },
+    /// A tool has looked at a call before it is scheduled, or has failed to.
+    Prepared {
+        /// Which operation.
+        op: OpId,
+        /// What it says.
+        result: Result<Box<Preparation>, Box<ToolFault>>,
+    },
     /// The approver decides.
     Authorized {
         /// Which operation.
@@ -48,6 +57,26 @@ pub enum Input {
         /// What it says.
         verdict: Verdict,
     },
+    /// The host's responder answers, or has no answer and leaves the request to whoever else may answer (H2).
+    Responded {
+        /// Which operation.
+        op: OpId,
+        /// What it says.
+        answer: Option<Box<HostAnswer>>,
+    },
+    /// Someone who holds the run's handle answers; the reply says whether the answer was taken (H2).
+    Respond(Box<Respond>),
+    /// Nobody holds a handle any more that could answer; a responder may still (H2).
+    HandleGone,
+    /// Put the run aside as a value; the reply says whether it can be (H6).
+    Suspend {
+        /// Awaits [`Reply::Suspend`](crate::Reply).
+        command: CommandId,
+    },
+    /// A suspended run goes on, in this machine.
+    Resume(Box<Resume>),
+    /// Other tools are offered from the next step on.
+    Visibility(Box<ToolVisibility>),
     /// The primary reader has taken events up to here, this one included.
     Taken {
         /// The last one taken.
@@ -70,7 +99,14 @@ impl Input {
             Self::Wake { .. } => "wake",
             Self::Model { .. } => "model",
             Self::Tool { .. } => "tool",
+            Self::Prepared { .. } => "prepared",
             Self::Authorized { .. } => "authorized",
+            Self::Responded { .. } => "responded",
+            Self::Respond(_) => "respond",
+            Self::HandleGone => "handle_gone",
+            Self::Suspend { .. } => "suspend",
+            Self::Resume(_) => "resume",
+            Self::Visibility(_) => "visibility",
             Self::Taken { .. } => "taken",
             Self::ConsumerGone { .. } => "consumer_gone",
         }
@@ -97,6 +133,39 @@ pub struct Start {
     pub reader: Reader,
     /// Whether the run's token was cancelled before (C2).
     pub cancelled: bool,
+    /// What the session remembers to have been consented to (T2).
+    pub approvals: Approvals,
+    /// Who may answer requests.
+    pub answerers: Answerers,
+    /// Whether the run is put aside as soon as it waits for answers only (H6).
+    pub suspends: bool,
+}
+
+/// Who may answer the requests of a run (H2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answerers {
+    /// Whether someone holds the run's handle.
+    pub handle: bool,
+    /// Whether the host has a responder: each request is handed to it as well.
+    pub responder: bool,
+}
+
+impl Default for Answerers {
+    /// A handle, and no responder.
+    fn default() -> Self {
+        Self { handle: true, responder: false }
+    }
+}
+
+/// An answer from outside of the run's work.
+#[derive(Clone, Debug)]
+pub struct Respond {
+    /// Awaits [`Reply::Respond`](crate::Reply).
+    pub command: CommandId,
+    /// Which request.
+    pub request: RequestId,
+    /// The answer.
+    pub answer: HostAnswer,
 }
 
 impl Start {
@@ -117,7 +186,31 @@ impl Start {
             tools: Arc::from([]),
             reader: Reader::Primary,
             cancelled: false,
+            approvals: Approvals::default(),
+            answerers: Answerers::default(),
+            suspends: false,
         }
+    }
+
+    /// With what the session remembers to have been consented to.
+    #[must_use]
+    pub fn approvals(mut self, approvals: Approvals) -> Self {
+        self.approvals = approvals;
+        self
+    }
+
+    /// With these answerers.
+    #[must_use]
+    pub fn answerers(mut self, answerers: Answerers) -> Self {
+        self.answerers = answerers;
+        self
+    }
+
+    /// Put aside as soon as it waits for answers only.
+    #[must_use]
+    pub fn suspends(mut self, suspends: bool) -> Self {
+        self.suspends = suspends;
+        self
     }
 
     /// With these tools.

@@ -2,7 +2,8 @@
 
 use crate::config::Config;
 use crate::event::{Envelope, Event, Position};
-use crate::id::{OpId, RunId, Seq};
+use crate::host_input::HostRequest;
+use crate::id::{CallRef, OpId, RunId, Seq};
 use crate::json::{Len, encoded_len};
 use crate::message::ToolCall;
 use crate::time::Time;
@@ -38,6 +39,11 @@ impl EventLog {
             max_bytes: config.limits.log_bytes,
             ledger: Ledger::default(),
         }
+    }
+
+    /// The log of a run's next part, which goes on after `seq` and `end`; `open` is what its first part left open.
+    pub(crate) fn resumed(run: RunId, config: &Config, seq: Seq, end: u64, open: Ledger) -> Self {
+        Self { next: seq.0 + 1, end, start: end, ledger: open, ..Self::new(run, config) }
     }
 
     pub(crate) fn append(&mut self, at: Time, event: Event) {
@@ -135,6 +141,10 @@ pub struct Ledger {
     pub attempt: Option<OpenAttempt>,
     /// The open calls, in call order.
     pub calls: Vec<OpenCall>,
+    /// The open requests for host input, in the order in which they were asked.
+    pub requests: Vec<Arc<HostRequest>>,
+    /// Whether the run was put aside: what stands open goes on in its next part (H6).
+    pub suspended: bool,
 }
 
 /// An attempt that stands open.
@@ -158,6 +168,17 @@ pub struct OpenCall {
 }
 
 impl Ledger {
+    /// Where the open call stands; calls are opened in call order.
+    fn place(&self, call: CallRef) -> Option<usize> {
+        self.calls.binary_search_by_key(&call, |open| open.call.call).ok()
+    }
+
+    fn close_request(&mut self, request: &HostRequest) {
+        if let Some(at) = self.requests.iter().position(|open| open.id == request.id) {
+            self.requests.remove(at);
+        }
+    }
+
     fn note(&mut self, event: &Event) {
         match event {
             Event::TextDelta(_)
@@ -174,6 +195,8 @@ impl Ledger {
             }
             Event::RunStarted(_) => self.started = true,
             Event::RunCompleted(_) | Event::RunCancelled { .. } | Event::RunFailed(_) => self.closed = true,
+            Event::RunSuspended { .. } => (self.closed, self.suspended) = (true, true),
+            Event::RunResumed(_) => (self.closed, self.suspended) = (false, false),
             Event::StepStarted { step, .. } => self.step = Some(*step),
             Event::StepCompleted { .. } | Event::StepFailed { .. } | Event::StepCancelled { .. } => {
                 self.step = None
@@ -189,11 +212,19 @@ impl Ledger {
                 self.calls.push(OpenCall { call: Arc::clone(call), started: false });
             }
             Event::ToolStarted(call) => {
-                if let Some(open) = self.calls.iter_mut().find(|open| open.call.call == call.call) {
+                if let Some(open) = self.place(call.call).and_then(|at| self.calls.get_mut(at)) {
                     open.started = true;
                 }
             }
-            Event::ToolFinished(result) => self.calls.retain(|open| open.call.call != result.call),
+            Event::ToolFinished(result) => {
+                if let Some(at) = self.place(result.call) {
+                    self.calls.remove(at);
+                }
+            }
+            Event::HostInputRequested(request) => self.requests.push(Arc::clone(request)),
+            Event::HostInputAnswered(answered) => self.close_request(&answered.request),
+            Event::HostInputFailed(failed) => self.close_request(&failed.request),
+            Event::HostInputCancelled(request) => self.close_request(request),
             Event::StreamReset(_)
             | Event::RequestRetry { .. }
             | Event::Diagnostic(_)

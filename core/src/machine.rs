@@ -4,17 +4,19 @@ use crate::config::Config;
 use crate::event::{Event, RunStarted};
 use crate::history::History;
 use crate::id::{MessageId, OpId, Revision, RunId, Seq, SessionId};
-use crate::input::{Reader, Start};
+use crate::input::{Answerers, Reader, Start};
 use crate::json::encoded_prefix;
 use crate::log::EventLog;
 use crate::message::{Message, Part, Role};
 use crate::model::ModelSpec;
 use crate::outcome::{LateCompletion, Outcome};
 use crate::output::{Credit, Outbox, Output, Work};
+use crate::suspend::Resume;
 use crate::text::Text;
 use crate::time::Time;
-use crate::tool::{ToolEnd, ToolSpec};
+use crate::tool::{Approvals, ToolEnd, ToolSpec, ToolVisibility};
 use crate::usage::Usage;
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -25,14 +27,18 @@ pub(crate) enum OpKind {
     /// The slot of the batch.
     Tool(usize),
     /// The slot of the batch.
+    Prepare(usize),
+    /// The slot of the batch.
     Authorize(usize),
+    /// The request of the batch.
+    Respond(usize),
 }
 
 /// Operations under way. Each ends exactly once: by its accepted end or by an abandon (W5).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ops {
     last: u64,
-    live: Vec<(OpId, OpKind)>,
+    live: BTreeMap<OpId, OpKind>,
     /// Tools that were abandoned and have not reported their end since: at most one for each call of the run.
     abandoned: Vec<OpId>,
 }
@@ -51,7 +57,7 @@ impl Ops {
     }
 
     pub(crate) fn find(&self, op: OpId) -> Option<OpKind> {
-        self.live.iter().find(|(id, _)| *id == op).map(|(_, kind)| *kind)
+        self.live.get(&op).copied()
     }
 
     pub(crate) fn was_issued(&self, op: OpId) -> bool {
@@ -64,13 +70,23 @@ impl Ops {
 
     fn open(&mut self, kind: OpKind) -> OpId {
         self.last += 1;
-        self.live.push((OpId(self.last), kind));
+        self.live.insert(OpId(self.last), kind);
         OpId(self.last)
     }
 
     /// Forgets an operation that has ended by itself.
     pub(crate) fn close(&mut self, op: OpId) {
-        self.live.retain(|(id, _)| *id != op);
+        self.live.remove(&op);
+    }
+
+    /// The last operation that was begun.
+    pub(crate) fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// The operations of a run's next part are counted on.
+    pub(crate) fn resumed(last: u64) -> Self {
+        Self { last, ..Self::default() }
     }
 }
 
@@ -83,18 +99,25 @@ pub(crate) struct Origin {
     pub(crate) history: History,
     pub(crate) model: Arc<ModelSpec>,
     pub(crate) tools: Arc<[Arc<ToolSpec>]>,
-    /// Estimated tokens of the tools' declarations.
-    pub(crate) tool_tokens: u64,
 }
 
 impl Origin {
     /// The run's first event.
     pub(crate) fn started(&self) -> Event {
-        Event::RunStarted(Arc::new(RunStarted {
+        Event::RunStarted(self.named())
+    }
+
+    /// The first event of a run's next part.
+    pub(crate) fn resumed(&self) -> Event {
+        Event::RunResumed(self.named())
+    }
+
+    fn named(&self) -> Arc<RunStarted> {
+        Arc::new(RunStarted {
             session: self.session.clone(),
             revision: self.revision,
             model: Text::new(encoded_prefix(&self.model.name, 256)),
-        }))
+        })
     }
 }
 
@@ -111,7 +134,7 @@ pub(crate) struct Machine {
     pub(crate) step: u32,
     pub(crate) run_deadline: Option<Time>,
     pub(crate) invalid_turns: u32,
-    messages: u32,
+    pub(crate) messages: u32,
     reader: Reader,
     taken: Seq,
     taken_end: u64,
@@ -121,6 +144,15 @@ pub(crate) struct Machine {
     pub(crate) interrupted: bool,
     /// A cancel came before the start (C2).
     pub(crate) cancelled_early: bool,
+    /// Tools that the model is or is not offered, where that differs from their declaration.
+    pub(crate) visibility: BTreeMap<Text, bool>,
+    /// The tools of the step's request.
+    pub(crate) offered: Arc<[Arc<ToolSpec>]>,
+    /// What the session remembers to have been consented to (T2).
+    pub(crate) approvals: Approvals,
+    pub(crate) answerers: Answerers,
+    /// Whether the run is put aside as soon as it waits for answers only.
+    pub(crate) suspends: bool,
     /// Of the successful responses.
     pub(crate) usage: Usage,
     /// Of the physical requests that are over.
@@ -152,6 +184,11 @@ impl Machine {
             gone: false,
             interrupted: false,
             cancelled_early: false,
+            visibility: BTreeMap::new(),
+            offered: Arc::from([]),
+            approvals: Approvals::default(),
+            answerers: Answerers::default(),
+            suspends: false,
             usage: Usage::default(),
             billed: Usage::default(),
             request: Usage::default(),
@@ -163,8 +200,9 @@ impl Machine {
 
     /// Takes over what the run starts with; the caller has checked it.
     pub(crate) fn begin(&mut self, start: Start, input: Message) {
-        let tool_bytes: usize =
-            start.tools.iter().map(|t| t.name.len() + t.description.len() + t.schema.len()).sum();
+        self.approvals = start.approvals;
+        self.answerers = start.answerers;
+        self.suspends = start.suspends;
         self.history = start.history.clone();
         self.reader = start.reader;
         self.run_deadline = self.config.deadlines.run.map(|span| self.now.after(span));
@@ -174,10 +212,62 @@ impl Machine {
             history: start.history,
             model: start.model,
             tools: start.tools,
-            tool_tokens: (tool_bytes as u64).div_ceil(4),
         }));
         self.history.commit(input);
         self.messages = 1;
+    }
+
+    /// Takes over what a suspended run goes on with; the caller has checked it.
+    pub(crate) fn resume(&mut self, resume: &Resume) {
+        let value = &*resume.suspended;
+        self.log = EventLog::resumed(value.run.clone(), &self.config, value.seq, value.end, value.ledger());
+        (self.taken, self.taken_end) = (value.seq, value.end);
+        self.ops = Ops::resumed(value.ops);
+        (self.step, self.messages, self.invalid_turns) = (value.step, value.messages, value.invalid_turns);
+        (self.usage, self.billed) = (value.usage, value.billed);
+        self.visibility = value.visibility.iter().cloned().collect();
+        self.approvals = resume.approvals.clone();
+        self.answerers = resume.answerers;
+        self.suspends = resume.suspends;
+        self.reader = resume.reader;
+        self.run_deadline = value.left.map(|left| self.now.after(left));
+        self.history = resume.history.clone();
+        for message in &value.tail {
+            self.history.commit((**message).clone());
+        }
+        self.origin = Some(Arc::new(Origin {
+            session: resume.session.clone(),
+            revision: resume.revision,
+            history: resume.history.clone(),
+            model: Arc::clone(&resume.model),
+            tools: Arc::clone(&resume.tools),
+        }));
+        self.offer();
+    }
+
+    /// Fixes the tools of the step that begins.
+    pub(crate) fn offer(&mut self) {
+        let Some(origin) = &self.origin else { return };
+        let shown = |spec: &&Arc<ToolSpec>| self.visibility.get(&spec.name).copied().unwrap_or(!spec.hidden);
+        if origin.tools.iter().all(|spec| shown(&spec)) {
+            self.offered = Arc::clone(&origin.tools);
+        } else {
+            self.offered = origin.tools.iter().filter(shown).cloned().collect();
+        }
+    }
+
+    /// Other tools are offered from the next step on; names that no tool has are ignored.
+    pub(crate) fn show(&mut self, change: &ToolVisibility) {
+        let Some(origin) = &self.origin else { return };
+        let names = change.show.iter().map(|name| (name, true));
+        for (name, shown) in names.chain(change.hide.iter().map(|name| (name, false))) {
+            let Some(spec) = origin.tools.iter().find(|spec| spec.name == *name) else { continue };
+            if shown == spec.hidden {
+                self.visibility.insert(name.clone(), shown);
+            } else {
+                self.visibility.remove(name);
+            }
+        }
     }
 
     /// Records an event, unless its reader is gone: then the run is interrupted instead (C9).

@@ -4,8 +4,9 @@ use crate::error::RunError;
 use crate::history::History;
 use crate::id::{OpId, Revision, Seq};
 use crate::input::AbortCause;
+use crate::suspend::Suspended;
 use crate::text::Text;
-use crate::tool::ToolEnd;
+use crate::tool::{Approvals, ToolEnd};
 use crate::usage::Usage;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -60,6 +61,8 @@ pub enum RunResult {
     Cancelled(CancelCause),
     /// It failed.
     Failed(Arc<RunError>),
+    /// It was put aside as this value, and can go on from it (H6). Nothing is committed.
+    Suspended(Arc<Suspended>),
 }
 
 /// What cancelled a run.
@@ -117,6 +120,8 @@ pub struct Outcome {
     pub usage: Usage,
     /// Tokens of all physical requests, abandoned ones included: what is billed (R5).
     pub billed: Usage,
+    /// What the session remembers to have been consented to after this run (T2).
+    pub approvals: Approvals,
     /// The last few completions that came too late to be applied (C6).
     pub late: Vec<LateCompletion>,
     /// The session's revision after this run.
@@ -138,6 +143,7 @@ impl Outcome {
             RunResult::Completed(answer) => Ok(answer),
             RunResult::Cancelled(cause) => Err(Ended::Cancelled(cause)),
             RunResult::Failed(error) => Err(Ended::Failed(error)),
+            RunResult::Suspended(value) => Err(Ended::Suspended(value)),
         }
     }
 
@@ -145,7 +151,7 @@ impl Outcome {
     pub fn answer(&self) -> Option<&Answer> {
         match &self.result {
             RunResult::Completed(answer) => Some(answer),
-            RunResult::Cancelled(_) | RunResult::Failed(_) => None,
+            RunResult::Cancelled(_) | RunResult::Failed(_) | RunResult::Suspended(_) => None,
         }
     }
 }
@@ -160,4 +166,7 @@ pub enum Ended {
     /// The run failed.
     #[error(transparent)]
     Failed(Arc<RunError>),
+    /// The run was suspended.
+    #[error("the run is suspended")]
+    Suspended(Arc<Suspended>),
 }

@@ -1,9 +1,12 @@
 //! Everything that a run wants done.
 
+use crate::host_input::{AskError, HostAnswer, HostRequest, RespondError};
 use crate::id::{CommandId, OpId};
 use crate::model::ModelRequest;
+use crate::suspend::NotSuspendable;
 use crate::time::Time;
 use crate::tool::{AuthorizeRequest, ToolInvocation};
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 
@@ -23,6 +26,15 @@ pub enum Output {
         /// The operation.
         op: OpId,
     },
+    /// Hand this to the work of `op`: the answer to a question that its tool asked.
+    Deliver {
+        /// The operation.
+        op: OpId,
+        /// The asker's number for its question.
+        ticket: u64,
+        /// The answer, or why there is none.
+        answer: Box<Result<HostAnswer, AskError>>,
+    },
     /// The answer to a command.
     Reply {
         /// The command.
@@ -40,16 +52,24 @@ pub enum Work {
     Model(Arc<ModelRequest>),
     /// Run a tool.
     Tool(ToolInvocation),
+    /// Have a tool look at a call before it is scheduled.
+    Prepare(ToolInvocation),
     /// Ask the approver.
     Authorize(Arc<AuthorizeRequest>),
+    /// Ask the host's responder.
+    Respond(Arc<HostRequest>),
 }
 
 /// The answer to a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reply {
     /// To a cancel.
     Cancel(CancelReply),
+    /// To an answer: whether it was taken (H2).
+    Respond(Result<(), RespondError>),
+    /// To a suspension: whether the run is suspended (H6).
+    Suspend(Result<(), NotSuspendable>),
 }
 
 /// Who won between a cancel and the run's own end (C7).
@@ -82,6 +102,7 @@ impl Outbox {
                 self.queue.remove(at);
                 return;
             }
+            self.queue.retain(|queued| !matches!(queued, Output::Deliver { op: other, .. } if *other == op));
         }
         self.queue.push_back(output);
     }
@@ -96,7 +117,7 @@ impl Outbox {
         let is_it = |o: &Output| matches!(o, Output::Reply { command: other, .. } if *other == command);
         match self.queue.iter().position(is_it).and_then(|at| self.queue.remove(at)) {
             Some(Output::Reply { reply, .. }) => Some(reply),
-            Some(Output::Begin { .. } | Output::Abandon { .. }) | None => None,
+            Some(Output::Begin { .. } | Output::Abandon { .. } | Output::Deliver { .. }) | None => None,
         }
     }
 
@@ -158,12 +179,16 @@ pub enum WakeReason {
     Idle,
     /// A tool's deadline; decided by a quiet wake only.
     Tool,
+    /// The end of the time in which a request may be answered.
+    HostInput,
+    /// The run waits for answers only and is to be suspended; decided by a quiet wake only.
+    Suspend,
 }
 
 impl WakeReason {
     /// Whether only `Wake { quiet: true }` decides it (W3).
     pub const fn is_quiet(self) -> bool {
-        matches!(self, Self::FirstItem | Self::Idle | Self::Tool)
+        matches!(self, Self::FirstItem | Self::Idle | Self::Tool | Self::Suspend)
     }
 }
 

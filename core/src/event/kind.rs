@@ -51,6 +51,10 @@ kinds! {
     RunCancelled => "run.cancelled", "cause, revision", "closes the run";
     /// `run.failed`
     RunFailed => "run.failed", "code, limits?, message, retry_at?, retryability, revision", "closes the run";
+    /// `run.suspended`
+    RunSuspended => "run.suspended", "requests, revision", "ends this part of the run";
+    /// `run.resumed`
+    RunResumed => "run.resumed", "model, revision, session_id", "begins the next part of the run";
     /// `step.started`
     StepStarted => "step.started", "estimated_context_tokens, step", "opens the step";
     /// `step.completed`
@@ -99,6 +103,16 @@ kinds! {
     ToolUpdated => "tool.updated", "call_id, ordinal, progress, step", "";
     /// `tool.finished`
     ToolFinished => "tool.finished", "call_id, content, name, ordinal, status, step", "closes the call";
+    /// `host_input.requested`
+    HostInputRequested => "host_input.requested",
+        "binding?, call_id, form?, kind, ordinal, reason?, request_id, step, timeout_us?", "opens the request";
+    /// `host_input.answered`
+    HostInputAnswered => "host_input.answered", "answer?, call_id, ordinal, request_id, source, step",
+        "closes the request";
+    /// `host_input.failed`
+    HostInputFailed => "host_input.failed", "call_id, ordinal, reason, request_id, step", "closes the request";
+    /// `host_input.cancelled`
+    HostInputCancelled => "host_input.cancelled", "call_id, ordinal, request_id, step", "closes the request";
 }
 
 impl EventKind {

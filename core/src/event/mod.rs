@@ -1,11 +1,13 @@
 //! Events: facts about a run, in order (E1, E12).
 
+mod host_input;
 mod kind;
 mod write;
 
 pub use kind::EventKind;
 
 use crate::error::RunError;
+use crate::host_input::{AnswerSource, AskError, HostAnswer, HostRequest};
 use crate::id::{CallRef, OpId, Revision, Seq, SessionId};
 use crate::message::{ToolCall, ToolResult};
 use crate::model::{Completion, Problem, ProblemKind};
@@ -46,6 +48,15 @@ pub enum Event {
     },
     /// The run has failed.
     RunFailed(Arc<RunFailed>),
+    /// The run is put aside as a value; a resumed one goes on (H6).
+    RunSuspended {
+        /// The session's revision, which it leaves as it is.
+        revision: Revision,
+        /// How many requests stand open.
+        requests: u32,
+    },
+    /// A run that was suspended goes on.
+    RunResumed(Arc<RunStarted>),
     /// A step has begun.
     StepStarted {
         /// Which, from 1.
@@ -126,6 +137,34 @@ pub enum Event {
     ToolUpdated(Arc<ToolUpdated>),
     /// The call has its one result.
     ToolFinished(Arc<ToolResult>),
+    /// Something is asked of people or of the host (H1).
+    HostInputRequested(Arc<HostRequest>),
+    /// A request has its answer.
+    HostInputAnswered(Arc<HostAnswered>),
+    /// A request got no answer.
+    HostInputFailed(Arc<HostFailed>),
+    /// A request is not needed any more.
+    HostInputCancelled(Arc<HostRequest>),
+}
+
+/// Payload of `host_input.answered`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostAnswered {
+    /// The request.
+    pub request: Arc<HostRequest>,
+    /// The answer; a secret one and the content of a call's result are kept out of the encoding.
+    pub answer: HostAnswer,
+    /// Who gave it.
+    pub source: AnswerSource,
+}
+
+/// Payload of `host_input.failed`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostFailed {
+    /// The request.
+    pub request: Arc<HostRequest>,
+    /// Why there is no answer.
+    pub error: AskError,
 }
 
 /// Payload of `run.started`.
@@ -325,6 +364,12 @@ impl Event {
             Self::ToolStarted(_) => EventKind::ToolStarted,
             Self::ToolUpdated(_) => EventKind::ToolUpdated,
             Self::ToolFinished(_) => EventKind::ToolFinished,
+            Self::RunSuspended { .. } => EventKind::RunSuspended,
+            Self::RunResumed(_) => EventKind::RunResumed,
+            Self::HostInputRequested(_) => EventKind::HostInputRequested,
+            Self::HostInputAnswered(_) => EventKind::HostInputAnswered,
+            Self::HostInputFailed(_) => EventKind::HostInputFailed,
+            Self::HostInputCancelled(_) => EventKind::HostInputCancelled,
         }
     }
 

@@ -1,5 +1,6 @@
 //! Canonical encoding of events (L6): one writer for bytes and for their number.
 
+use super::host_input;
 use super::{Envelope, Event, Metrics, ModelCompleted, ModelFailed, ResetReason, RunFailed, StreamReset};
 use crate::config::CLOSING_TEXT;
 use crate::error::RunError;
@@ -53,7 +54,7 @@ impl Event {
             Self::RefusalDelta(text) => {
                 o.bool("refusal", true).str("text", text);
             }
-            Self::RunStarted(started) => {
+            Self::RunStarted(started) | Self::RunResumed(started) => {
                 o.str("model", &started.model)
                     .u64("revision", started.revision.0)
                     .str("session_id", started.session.as_str());
@@ -63,6 +64,9 @@ impl Event {
                 o.str("cause", cause.as_str()).u64("revision", revision.0);
             }
             Self::RunFailed(failed) => write_failed(&mut o, failed),
+            Self::RunSuspended { revision, requests } => {
+                o.u64("requests", u64::from(*requests)).u64("revision", revision.0);
+            }
             Self::StepStarted { step, estimated_context_tokens } => {
                 o.u64("estimated_context_tokens", *estimated_context_tokens).u64("step", u64::from(*step));
             }
@@ -88,6 +92,10 @@ impl Event {
                     .u64("step", u64::from(update.call.call.step));
             }
             Self::ToolFinished(result) => write_result(&mut o, result),
+            Self::HostInputRequested(request) => host_input::requested(&mut o, request),
+            Self::HostInputAnswered(answered) => host_input::answered(&mut o, answered),
+            Self::HostInputFailed(failed) => host_input::failed(&mut o, failed),
+            Self::HostInputCancelled(request) => host_input::cancelled(&mut o, request),
             Self::ModelStarted(_)
             | Self::ModelCompleted(_)
             | Self::ModelFailed(_)
@@ -142,6 +150,12 @@ impl Event {
             | Self::RunCompleted(_)
             | Self::RunCancelled { .. }
             | Self::RunFailed(_)
+            | Self::RunSuspended { .. }
+            | Self::RunResumed(_)
+            | Self::HostInputRequested(_)
+            | Self::HostInputAnswered(_)
+            | Self::HostInputFailed(_)
+            | Self::HostInputCancelled(_)
             | Self::StepStarted { .. }
             | Self::StepCompleted { .. }
             | Self::StepFailed { .. }

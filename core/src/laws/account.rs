@@ -7,6 +7,7 @@ use crate::input::Start;
 use crate::message::{Message, Part, Role, ToolCall, ToolResult};
 use crate::model::ProblemKind;
 use crate::outcome::{Outcome, RunResult};
+use crate::suspend::{Resume, SuspendedState};
 use crate::usage::Usage;
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -23,6 +24,8 @@ pub(super) struct Account {
     draft: Draft,
     messages: Vec<Expected>,
     answer: String,
+    /// Whether the run is a next part: its input is among its messages.
+    resumed: bool,
 }
 
 /// A response as its events show it.
@@ -40,13 +43,40 @@ struct Draft {
 /// A message that history must hold.
 #[derive(Clone, Debug)]
 enum Expected {
-    Response { role: Role, text: String, contexts: usize, calls: Vec<Arc<ToolCall>> },
+    Response {
+        role: Role,
+        text: String,
+        contexts: usize,
+        calls: Vec<Arc<ToolCall>>,
+    },
     Results(Vec<Arc<ToolResult>>),
+    /// As an earlier part of the run has left it.
+    Exactly(Arc<Message>),
 }
 
 impl Account {
     pub(super) fn started(&mut self, start: Start) {
         self.start = Some(Arc::new(start));
+    }
+
+    /// The next part of a run that was suspended.
+    pub(super) fn resumed(&mut self, resume: &Resume) {
+        let value = &resume.suspended;
+        let session = resume.session.clone();
+        let (history, model) = (resume.history.clone(), Arc::clone(&resume.model));
+        let start = Start::new(session, resume.revision, history, Vec::new(), model);
+        *self = Self { start: Some(Arc::new(start)), ..Self::default() };
+        (self.usage, self.billed) = (value.usage, value.billed);
+        self.answer = String::from(value.answer.as_str());
+        let (last, before) = value.tail.split_last().map_or((None, &[][..]), |(l, b)| (Some(l), b));
+        self.messages.extend(before.iter().cloned().map(Expected::Exactly));
+        self.messages.extend(last.cloned().map(Expected::Exactly));
+        for call in &value.calls {
+            if let SuspendedState::Done(result) = &call.state {
+                self.draft.results.insert(result.call.ordinal, Arc::clone(result));
+            }
+        }
+        self.resumed = true;
     }
 
     pub(super) fn is_started(&self) -> bool {
@@ -97,7 +127,13 @@ impl Account {
             | Event::HostedTool(_)
             | Event::Diagnostic(_)
             | Event::ToolStarted(_)
-            | Event::ToolUpdated(_) => {}
+            | Event::ToolUpdated(_)
+            | Event::RunSuspended { .. }
+            | Event::RunResumed(_)
+            | Event::HostInputRequested(_)
+            | Event::HostInputAnswered(_)
+            | Event::HostInputFailed(_)
+            | Event::HostInputCancelled(_) => {}
         }
         Ok(())
     }
@@ -137,6 +173,14 @@ impl Account {
         }
     }
 
+    /// The run was put aside: nothing is committed.
+    pub(super) fn ended_open(&self, outcome: &Outcome) -> Result<(), Found> {
+        match &self.start {
+            Some(start) if outcome.history == start.history => Ok(()),
+            Some(_) | None => Err(found("H6", "a suspended run has committed")),
+        }
+    }
+
     /// The run has ended; `committed`: with what it brought.
     pub(super) fn ended(&mut self, outcome: &Outcome, committed: bool) -> Result<(), Found> {
         let Some(start) = &self.start else { return Err(found("E2", "a run ends that was not started")) };
@@ -165,7 +209,7 @@ impl Account {
         if !messages.by_ref().take(at).eq(start.history.iter()) {
             return Err(found("M2", "the history does not extend the one before"));
         }
-        if messages.next().map(|message| message.parts()) != Some(&start.input) {
+        if !self.resumed && messages.next().map(|message| message.parts()) != Some(&start.input) {
             return Err(found("C2", "the input is not committed"));
         }
         for expected in &self.messages {
@@ -198,6 +242,7 @@ impl Expected {
                     && held == *contexts
                     && message.calls().eq(calls.iter())
             }
+            Self::Exactly(expected) => message == expected,
             Self::Results(results) => message.role() == Role::Tool && message.results().eq(results.iter()),
         };
         if same { Ok(()) } else { differs() }

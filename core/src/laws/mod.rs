@@ -12,11 +12,12 @@ use crate::config::Config;
 use crate::error::{Misuse, RunError};
 use crate::event::Event;
 use crate::history::History;
-use crate::id::{RunId, Seq};
+use crate::id::{Revision, RunId, Seq};
 use crate::input::{Input, Reader};
 use crate::outcome::{Outcome, RunResult};
 use crate::output::{Credit, Next, Outbox, Output};
 use crate::run::Run;
+use crate::suspend::{Resume, Suspended};
 use crate::time::Time;
 use crate::verify::Verifier;
 use account::Account;
@@ -189,13 +190,15 @@ impl Checked {
     }
 
     fn examine(&mut self, now: Time, input: Input) -> Result<Stepped, Found> {
-        let mark = Mark::of(&self.run);
+        let mut mark = Mark::of(&self.run);
         let planted = self.run.planted.is_some();
         let image = (self.depth == Depth::Whole && !planted).then(|| format!("{:?}", self.run));
         let end = End::of(&input);
         let quiet = matches!(input, Input::Wake { quiet: true });
         let taken = if let Input::Taken { through } = input { Some(through) } else { None };
         let gone = matches!(input, Input::ConsumerGone { .. });
+        let resumes = if let Input::Resume(resume) = &input { Some((**resume).clone()) } else { None };
+        let kept = if let Input::Prepared { .. } = &input { Some(input.clone()) } else { None };
         let starts = if let Input::Start(start) = &input { Some((**start).clone()) } else { None };
 
         let mut outbox = Outbox::new();
@@ -208,6 +211,12 @@ impl Checked {
                     self.read = start.reader == Reader::Primary;
                     self.ops.started(&start);
                     self.account.started(start);
+                }
+                if let Some(resume) = resumes {
+                    self.resumed(&mut mark, &resume);
+                }
+                if let Some(input) = kept {
+                    self.ops.prepared(&input);
                 }
                 self.taken = self.taken.max(taken.unwrap_or_default());
                 self.read &= !gone;
@@ -224,6 +233,17 @@ impl Checked {
             }
         }
         Ok(Stepped { answer, outputs, since: mark.seq })
+    }
+
+    /// What the run's first part has left.
+    fn resumed(&mut self, mark: &mut Mark, resume: &Resume) {
+        let value = &resume.suspended;
+        (mark.seq, mark.first, mark.bytes) = (value.seq, Seq(value.seq.0 + 1), value.end);
+        self.read = resume.reader == Reader::Primary;
+        self.taken = value.seq;
+        self.ops.resumed(resume);
+        self.account.resumed(resume);
+        self.verifier = Verifier::resumed(value).attempts(self.run.config().retry.attempts);
     }
 
     /// W1.
@@ -374,7 +394,16 @@ impl Checked {
             (RunResult::Failed(error), Some(Event::RunFailed(event))) => {
                 *error == event.error && event.revision == outcome.revision
             }
-            (RunResult::Completed(_) | RunResult::Cancelled(_) | RunResult::Failed(_), _) => false,
+            (RunResult::Suspended(value), Some(Event::RunSuspended { revision, requests })) => {
+                return self.put_aside(outcome, value, *revision, *requests);
+            }
+            (
+                RunResult::Completed(_)
+                | RunResult::Cancelled(_)
+                | RunResult::Failed(_)
+                | RunResult::Suspended(_),
+                _,
+            ) => false,
         };
         if !agrees || outcome.last_seq != self.run.log().last_seq() {
             return Err(("W7", format!("the outcome {:?} does not agree with {terminal:?}", outcome.result)));
@@ -382,6 +411,27 @@ impl Checked {
         let lost = matches!(&outcome.result, RunResult::Failed(error)
             if matches!(**error, RunError::Interrupted | RunError::Internal));
         self.account.ended(outcome, !lost)
+    }
+
+    /// H6: a run that is put aside has committed nothing, and its value agrees with its log.
+    fn put_aside(
+        &self,
+        outcome: &Outcome,
+        value: &Suspended,
+        revision: Revision,
+        requests: u32,
+    ) -> Result<(), Found> {
+        let log = self.run.log();
+        let same = (value.seq, value.end, value.revision) == (log.last_seq(), log.end(), revision)
+            && outcome.revision == revision
+            && outcome.last_seq == value.seq
+            && value.requests().count() == requests as usize
+            && value.ledger() == *log.open();
+        if !same {
+            return Err(found("H6", "the value does not agree with the log"));
+        }
+        value.check().map_err(|error| ("H6", format!("{error}")))?;
+        self.account.ended_open(outcome)
     }
 
     /// W10.

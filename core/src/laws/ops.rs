@@ -7,8 +7,10 @@ use crate::log::OpenCall;
 use crate::model::ModelItem;
 use crate::output::{Output, Work};
 use crate::run::Run;
+use crate::suspend::Resume;
 use crate::text::Text;
 use crate::tool::{Access, ToolItem, ToolSpec};
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -18,13 +20,17 @@ pub(super) struct Ops {
     last: OpId,
     open: Vec<(OpId, Kind)>,
     tools: Vec<Arc<ToolSpec>>,
+    /// What calls touch, where their preparation has said so.
+    accesses: BTreeMap<CallRef, Access>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Model,
     Tool(CallRef),
+    Prepare(CallRef),
     Authorize,
+    Respond,
 }
 
 /// An input that ends its operation if it is accepted.
@@ -36,6 +42,8 @@ impl End {
         match input {
             Input::Model { op, item: ModelItem::Done(_) | ModelItem::Failed(_) }
             | Input::Tool { op, item: ToolItem::Done(_) }
+            | Input::Prepared { op, .. }
+            | Input::Responded { op, .. }
             | Input::Authorized { op, .. } => Some(Self(*op)),
             Input::Start(_)
             | Input::Cancel { .. }
@@ -44,7 +52,12 @@ impl End {
             | Input::Model { .. }
             | Input::Tool { .. }
             | Input::Taken { .. }
-            | Input::ConsumerGone { .. } => None,
+            | Input::ConsumerGone { .. }
+            | Input::Respond(_)
+            | Input::HandleGone
+            | Input::Suspend { .. }
+            | Input::Resume(_)
+            | Input::Visibility(_) => None,
         }
     }
 }
@@ -52,6 +65,24 @@ impl End {
 impl Ops {
     pub(super) fn started(&mut self, start: &Start) {
         self.tools = start.tools.to_vec();
+    }
+
+    /// The next part of a run that was suspended.
+    pub(super) fn resumed(&mut self, resume: &Resume) {
+        self.tools = resume.tools.to_vec();
+        self.last = OpId(resume.suspended.ops);
+        for call in &resume.suspended.calls {
+            self.accesses.extend(call.access.clone().map(|access| (call.call.call, access)));
+        }
+    }
+
+    /// What a preparation says about its call.
+    pub(super) fn prepared(&mut self, input: &Input) {
+        let Input::Prepared { op, result: Ok(preparation) } = input else { return };
+        let kind = self.open.iter().find(|(open, _)| open == op).map(|(_, kind)| *kind);
+        if let (Some(Kind::Prepare(call)), Some(access)) = (kind, &preparation.access) {
+            self.accesses.insert(call, access.clone());
+        }
     }
 
     pub(super) fn open(&self) -> impl Iterator<Item = OpId> + '_ {
@@ -97,7 +128,9 @@ impl Ops {
                 let kind = match work {
                     Work::Model(_) => Kind::Model,
                     Work::Tool(invocation) => Kind::Tool(invocation.call.call),
+                    Work::Prepare(invocation) => Kind::Prepare(invocation.call.call),
                     Work::Authorize(_) => Kind::Authorize,
+                    Work::Respond(_) => Kind::Respond,
                 };
                 self.open.push((*op, kind));
                 Ok(())
@@ -109,11 +142,22 @@ impl Ops {
                 }
                 None => Err(("W5", format!("operation {op} is abandoned, but not under way"))),
             },
+            Output::Deliver { op, .. } => {
+                let asks = |(open, kind): &(OpId, Kind)| open == op && matches!(kind, Kind::Tool(_));
+                if self.open.iter().any(asks) {
+                    Ok(())
+                } else {
+                    Err(("W5", format!("an answer is delivered to {op}, which no tool waits in")))
+                }
+            }
             Output::Reply { .. } => Ok(()),
         }
     }
 
-    fn access(&self, name: &Text) -> Option<&Access> {
+    fn access(&self, call: CallRef, name: &Text) -> Option<&Access> {
+        if let Some(access) = self.accesses.get(&call) {
+            return Some(access);
+        }
         self.tools.iter().find(|spec| spec.name == *name).map(|spec| &spec.access)
     }
 
@@ -121,10 +165,10 @@ impl Ops {
     fn overlaps(&self, run: &Run, begun: CallRef) -> Result<(), Found> {
         let calls: &[OpenCall] = &run.log().open().calls;
         let own = calls.iter().find(|open| open.call.call == begun).map(|open| &open.call.name);
-        let Some(own) = own.and_then(|name| self.access(name)) else { return Ok(()) };
+        let Some(own) = own.and_then(|name| self.access(begun, name)) else { return Ok(()) };
         let earlier = calls.iter().filter(|open| open.call.call < begun);
         for open in earlier {
-            if self.access(&open.call.name).is_some_and(|other| other.conflicts(own)) {
+            if self.access(open.call.call, &open.call.name).is_some_and(|other| other.conflicts(own)) {
                 return Err(("T1", format!("call {begun} begins while {} is open", open.call.call)));
             }
         }

@@ -1,14 +1,18 @@
 //! Every way in which a run ends: innermost first, one terminal, one commit (E2, E3, E6, C4-C9).
 
+use super::batch::Batch;
 use super::{Ending, Phase, result};
 use crate::error::RunError;
 use crate::event::{Event, RunFailed};
-use crate::id::Revision;
+use crate::history::History;
+use crate::id::{Revision, Seq};
 use crate::log::Ledger;
 use crate::machine::Machine;
 use crate::message::{Part, Role, ToolCall};
 use crate::outcome::{Answer, Outcome, RunResult};
 use crate::output::Outbox;
+use crate::suspend::Suspended;
+use crate::text::Text;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -62,8 +66,11 @@ fn interrupt_proposed(m: &mut Machine, calls: &[Arc<ToolCall>]) -> Vec<Part> {
 
 /// Closes from the ledger whatever the phase has left open, the run excepted.
 fn close_open(m: &mut Machine, ending: &Ending) {
-    let Ledger { calls, step, .. } = m.log.open().clone();
+    let Ledger { calls, step, requests, .. } = m.log.open().clone();
     for open in calls {
+        for request in requests.iter().filter(|request| request.call.call == open.call.call) {
+            m.emit_closing(Event::HostInputCancelled(Arc::clone(request)));
+        }
         m.emit_closing(Event::ToolFinished(result::interrupted(&open.call, open.started)));
     }
     close_attempt(m);
@@ -73,6 +80,54 @@ fn close_open(m: &mut Machine, ending: &Ending) {
             Ending::Cancelled(_) => Event::StepCancelled { step },
             Ending::Failed(_) | Ending::Interrupted => Event::StepFailed { step },
         });
+    }
+}
+
+/// Puts the run aside as a value; what stands open stays open, and nothing is committed (H6).
+pub(crate) fn suspend(m: &mut Machine, batch: &Batch, out: &mut Outbox) {
+    let Some(origin) = m.origin.clone() else { return };
+    m.abandon_all(out);
+    let (revision, requests) = (origin.revision, batch.open_requests());
+    let base = origin.history.len();
+    let mut value = Suspended {
+        run: m.log.run_id().clone(),
+        session: origin.session.clone(),
+        revision,
+        model: origin.model.name.clone(),
+        seq: Seq(0),
+        end: 0,
+        step: m.step,
+        ops: m.ops.last(),
+        messages: m.messages,
+        invalid_turns: m.invalid_turns,
+        usage: m.usage,
+        billed: m.billed,
+        left: m.run_deadline.map(|at| at.since(m.now)),
+        base: base as u64,
+        tail: (base..m.history.len()).filter_map(|at| m.history.get(at).cloned()).collect(),
+        answer: Text::EMPTY,
+        calls: Vec::new(),
+        used: Vec::new(),
+        asked: 0,
+        visibility: m.visibility.iter().map(|(name, shown)| (name.clone(), *shown)).collect(),
+    };
+    batch.put_aside(m, &mut value);
+    m.emit_closing(Event::RunSuspended { revision, requests });
+    (value.seq, value.end) = (m.log.last_seq(), m.log.end());
+    let result = RunResult::Suspended(Arc::new(value));
+    m.outcome = Some(Arc::new(outcome(m, result, revision, origin.history.clone())));
+}
+
+fn outcome(m: &Machine, result: RunResult, revision: Revision, history: History) -> Outcome {
+    Outcome {
+        result,
+        usage: m.usage,
+        billed: m.billed,
+        approvals: m.approvals.clone(),
+        late: m.late.clone(),
+        revision,
+        last_seq: m.log.last_seq(),
+        history,
     }
 }
 
@@ -95,15 +150,7 @@ fn finish(m: &mut Machine, ending: Ending, commit: bool) {
         Ending::Failed(error) => fail(m, error, revision),
         Ending::Interrupted => fail(m, RunError::Interrupted, revision),
     };
-    m.outcome = Some(Arc::new(Outcome {
-        result,
-        usage: m.usage,
-        billed: m.billed,
-        late: m.late.clone(),
-        revision,
-        last_seq: m.log.last_seq(),
-        history,
-    }));
+    m.outcome = Some(Arc::new(outcome(m, result, revision, history)));
 }
 
 fn fail(m: &mut Machine, error: RunError, revision: Revision) -> RunResult {

@@ -65,7 +65,7 @@ pub(crate) fn begin(m: &mut Machine, out: &mut Outbox) -> Option<Box<ModelCall>>
         attempt: 0,
         model: Arc::clone(&origin.model),
         history: m.history.clone(),
-        tools: Arc::clone(&origin.tools),
+        tools: Arc::clone(&m.offered),
     };
     let deadline = m.config.deadlines.model_call.map(|span| m.now.after(span));
     let attempt = Attempt::idle(m);

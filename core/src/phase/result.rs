@@ -1,11 +1,14 @@
 //! Results of tool calls: what the model is told, within bounds (T3, T5, T6, E7).
 
-use crate::config::Limits;
+use super::{Ending, Flow};
+use crate::config::{Limits, MAX_NOTE};
+use crate::error::RunError;
+use crate::host_input::AskError;
 use crate::json::{encoded_len, encoded_prefix};
 use crate::message::{Part, ToolCall, ToolResult, ToolStatus};
 use crate::problem::{bounded, clean};
 use crate::text::Text;
-use crate::tool::{Certainty, ToolEnd, ToolFault, ToolOutput, ToolSpec};
+use crate::tool::{Certainty, ToolEnd, ToolFault, ToolOutput, ToolSpec, refuse};
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -78,10 +81,12 @@ pub(crate) fn of_end(call: &ToolCall, end: ToolEnd, limits: &Limits) -> Arc<Tool
         ToolEnd::Output(output) => of_output(call, output, limits),
         ToolEnd::Failed(fault) => of_fault(call, &fault, limits),
         ToolEnd::Panicked => of_text(call, ToolStatus::Panicked, "the tool panicked"),
+        // A question is no end of the call.
+        ToolEnd::Ask(_) => of_text(call, ToolStatus::Failure, "the tool asked without being heard"),
     }
 }
 
-fn of_fault(call: &ToolCall, fault: &ToolFault, limits: &Limits) -> Arc<ToolResult> {
+pub(crate) fn of_fault(call: &ToolCall, fault: &ToolFault, limits: &Limits) -> Arc<ToolResult> {
     let certainty = match fault.certainty {
         Certainty::Definitive => "it had no further effect",
         Certainty::Uncertain => "it may have had effects",
@@ -110,26 +115,6 @@ fn text_len(part: &Part) -> u64 {
         Part::Text(text) => encoded_len(text),
         Part::Image(_) | Part::ToolCall(_) | Part::ToolResult(_) | Part::Context(_) => 0,
     }
-}
-
-/// Why an output cannot be taken at all.
-fn refuse(output: &ToolOutput, limits: &Limits) -> Option<String> {
-    if output.content.len() > limits.parts {
-        let count = output.content.len();
-        return Some(format!("the tool returned {count} parts, more than {}", limits.parts));
-    }
-    output.content.iter().find_map(|part| match part {
-        Part::Text(_) => None,
-        Part::Image(image) if image.data.len() <= limits.image_bytes => None,
-        Part::Image(image) => Some(format!(
-            "the tool returned an image of {} bytes, more than {}",
-            image.data.len(),
-            limits.image_bytes
-        )),
-        Part::ToolCall(_) | Part::ToolResult(_) | Part::Context(_) => {
-            Some(String::from("the tool returned a part that is neither text nor image"))
-        }
-    })
 }
 
 /// Cuts text to the bound, its mark included; images stay (T5).
@@ -174,11 +159,34 @@ pub(crate) fn progress(text: Text, limits: &Limits) -> Text {
     Text::from(format!("{}{mark}", encoded_prefix(&text, left)))
 }
 
-/// The text of a fatal tool's failure.
-pub(crate) fn fatal_text(end: &ToolEnd) -> Option<Text> {
-    match end {
-        ToolEnd::Failed(fault) => Some(clean(&fault.message, 512)),
-        // A panic is a result like any other (T4).
-        ToolEnd::Panicked | ToolEnd::Output(_) => None,
-    }
+/// The end of a run whose fatal tool has failed (T3). A panic is a result like any other (T4).
+pub(crate) fn fatal(tool: Text, fault: &ToolFault) -> Flow {
+    Flow::End(Ending::Failed(RunError::Tool { tool, message: clean(&fault.message, 512) }))
+}
+
+/// The result of a call whose tool took too long to look at it.
+pub(crate) fn not_prepared(call: &ToolCall, deadline: Duration) -> Arc<ToolResult> {
+    let text = format!("the tool was not prepared within {} ms; it was not started", deadline.as_millis());
+    of_text(call, ToolStatus::Failure, &text)
+}
+
+/// The result of a call that the client was to execute and did not.
+pub(crate) fn not_executed(call: &ToolCall, error: &AskError) -> Arc<ToolResult> {
+    of_text(call, ToolStatus::Failure, &format!("the client did not execute the call: {error}"))
+}
+
+/// The result of a call that was begun before the run was suspended, and whose tool is not there any more.
+pub(crate) fn tool_is_gone(call: &ToolCall) -> Arc<ToolResult> {
+    of_text(call, ToolStatus::Failure, "the tool is not available any more; what it did before is not known")
+}
+
+/// A result behind a note that the call ran with other arguments than the model's.
+pub(crate) fn noted(result: Arc<ToolResult>, edited: Option<&Text>) -> Arc<ToolResult> {
+    let Some(arguments) = edited else { return result };
+    let shown = encoded_prefix(arguments, MAX_NOTE / 2);
+    let more = if shown.len() < arguments.len() { " (cut)" } else { "" };
+    let note = format!("[the call ran with arguments that a person changed to: {shown}{more}]");
+    let note = Part::Text(Text::from(note));
+    let content = core::iter::once(note).chain(result.content.iter().cloned()).collect();
+    Arc::new(ToolResult { content, ..(*result).clone() })
 }

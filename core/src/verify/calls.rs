@@ -1,10 +1,13 @@
 //! The calls of one step: proposed, started, updated, finished (E6, E7).
 
 use super::Broken;
+use super::requests::Requests;
 use crate::event::ToolUpdated;
+use crate::host_input::{HostRequest, RequestKind};
 use crate::id::CallRef;
-use crate::log::OpenCall;
+use crate::log::Ledger;
 use crate::message::{ToolCall, ToolResult, ToolStatus};
+use crate::suspend::{Suspended, SuspendedState};
 use crate::text::Text;
 use alloc::collections::BTreeMap;
 
@@ -21,6 +24,7 @@ pub(super) struct Calls {
     interrupted: Option<CallRef>,
     /// Whether these are the complete calls of an aborted attempt.
     aborted: bool,
+    requests: Requests,
 }
 
 #[derive(Clone, Debug)]
@@ -34,7 +38,42 @@ struct Call {
 
 impl Calls {
     pub(super) fn unknown() -> Self {
-        Self { unknown: true, ..Self::default() }
+        Self { unknown: true, requests: Requests::unknown(), ..Self::default() }
+    }
+
+    /// The calls of a run that goes on.
+    pub(super) fn resumed(value: &Suspended) -> Self {
+        let mut calls = Self { requests: Requests::resumed(value), ..Self::default() };
+        for call in &value.calls {
+            let finished = matches!(call.state, SuspendedState::Done(_));
+            calls.open += usize::from(!finished);
+            let (started, name) = (call.started, Some(call.call.name.clone()));
+            let id = call.call.id.clone();
+            calls
+                .calls
+                .insert(call.call.call.ordinal, Call { call: call.call.call, id, name, started, finished });
+        }
+        calls
+    }
+
+    /// A request of an open call is asked (H1).
+    pub(super) fn requested(&mut self, request: &HostRequest) -> Result<(), Broken> {
+        if self.closing || self.aborted {
+            return Err(("H1", "something is asked while the run is being closed"));
+        }
+        let started = !matches!(request.kind, RequestKind::Approval { .. });
+        let started = self.open(request.call.call, &request.call.id, started)?.started;
+        self.requests.requested(request, started)
+    }
+
+    /// A request of an open call has an answer, has failed, or is not needed any more.
+    pub(super) fn closed(&mut self, request: &HostRequest, cancelled: bool) -> Result<(), Broken> {
+        if self.closing && !cancelled {
+            return Err(("H1", "an answer comes while the run is being closed"));
+        }
+        let started = !matches!(request.kind, RequestKind::Approval { .. });
+        self.open(request.call.call, &request.call.id, started)?;
+        self.requests.closed(request)
     }
 
     pub(super) fn next_step(&mut self) -> Result<(), Broken> {
@@ -120,7 +159,7 @@ impl Calls {
             return Err(("E9", "the call's name is another one"));
         }
         open.started = true;
-        Ok(())
+        self.requests.started(call.call)
     }
 
     pub(super) fn updated(&mut self, update: &ToolUpdated) -> Result<(), Broken> {
@@ -149,13 +188,15 @@ impl Calls {
             return Err(("E9", "the call's name is another one"));
         }
         match (ran, open.started) {
+            // An infrastructure failure may prevent the start (T3).
+            (true, false) if result.status == ToolStatus::Failure => {}
             (true, false) => return Err(("E7", "this status needs tool.started before it")),
             (false, true) => return Err(("E7", "this status forbids tool.started before it")),
             (true, true) | (false, false) => {}
         }
         open.finished = true;
         self.open -= 1;
-        Ok(())
+        self.requests.finished(result.call)
     }
 
     /// Interrupted calls end the run: in call order, and nothing but their like comes after them.
@@ -180,7 +221,11 @@ impl Calls {
     }
 
     /// Whether the ledger holds the same open calls; a tail may know fewer.
-    pub(super) fn agree(&self, ledger: &[OpenCall]) -> bool {
+    pub(super) fn agree(&self, ledger: &Ledger) -> bool {
+        if !self.requests.agree(&ledger.requests) {
+            return false;
+        }
+        let ledger = &ledger.calls;
         let own = self.calls.values().filter(|call| !call.finished);
         if self.unknown {
             return own.clone().all(|own| {

@@ -4,6 +4,7 @@
 
 mod attempts;
 mod calls;
+mod requests;
 #[cfg(test)]
 mod tests;
 
@@ -11,6 +12,7 @@ use crate::event::{Envelope, Event};
 use crate::id::{OpId, Revision, Seq};
 use crate::log::EventLog;
 use crate::model::ProblemKind;
+use crate::suspend::Suspended;
 use crate::time::{MAX_EXACT, Time};
 use attempts::{Attempt, Failed};
 use calls::Calls;
@@ -53,6 +55,8 @@ pub struct Verifier {
 enum RunState {
     New,
     Open,
+    /// Put aside: its next part goes on with `run.resumed`.
+    Suspended,
     Ended,
 }
 
@@ -116,6 +120,21 @@ impl Verifier {
         }
     }
 
+    /// For the next part of a run that was suspended (H6): it begins with `run.resumed`.
+    pub fn resumed(value: &Suspended) -> Self {
+        Self {
+            next: Some(value.seq.0 + 1),
+            end: value.end,
+            run: RunState::Suspended,
+            revision: value.revision,
+            step: Some(value.step),
+            stage: Stage::Completed,
+            last_op: OpId(value.ops),
+            calls: Calls::resumed(value),
+            ..Self::new()
+        }
+    }
+
     /// With the configured number of attempts per model call (R1).
     #[must_use]
     pub fn attempts(mut self, most: u32) -> Self {
@@ -123,9 +142,14 @@ impl Verifier {
         self
     }
 
-    /// Whether the terminal has come.
+    /// Whether the terminal has come, or the run was suspended.
     pub fn is_closed(&self) -> bool {
-        self.run == RunState::Ended
+        matches!(self.run, RunState::Ended | RunState::Suspended)
+    }
+
+    /// Whether the run was suspended and has not gone on since (H6).
+    pub fn is_suspended(&self) -> bool {
+        self.run == RunState::Suspended
     }
 
     /// Checks the next event.
@@ -144,15 +168,15 @@ impl Verifier {
         self.event(&envelope.event).map_err(broken)
     }
 
-    /// The log's end: exactly one terminal has come (E2).
+    /// The log's end: exactly one terminal has come (E2), or the run was suspended, whose next part holds it (H6).
     ///
     /// # Errors
     ///
-    /// [`Violation`] if none has.
+    /// [`Violation`] if neither is so.
     pub fn finish(&self) -> Result<(), Violation> {
         let seq = Seq(self.next.unwrap_or(1) - 1);
         match self.run {
-            RunState::Ended => Ok(()),
+            RunState::Ended | RunState::Suspended => Ok(()),
             RunState::New | RunState::Open => {
                 Err(Violation { rule: "E2", what: "the log ends without a terminal", seq })
             }
@@ -167,7 +191,9 @@ impl Verifier {
         if self.next.is_some_and(|next| next != seq) {
             return Err(("E1", "its number does not follow the one before"));
         }
-        if envelope.at < self.at {
+        // Each part of a run has the clock of its own engine.
+        let same_clock = !matches!(envelope.event, Event::RunResumed(_));
+        if envelope.at < self.at && same_clock {
             return Err(("E1", "its time lies before that of the event before"));
         }
         if envelope.end <= self.end {
@@ -188,10 +214,21 @@ impl Verifier {
                 return Ok(());
             }
             (RunState::New, _) => return Err(("E2", "the first event must be run.started")),
+            (RunState::Suspended, Event::RunResumed(resumed)) if resumed.revision == self.revision => {
+                self.run = RunState::Open;
+                return Ok(());
+            }
+            (RunState::Suspended, Event::RunResumed(_)) => {
+                return Err(("H6", "the run goes on at another revision"));
+            }
+            (RunState::Suspended, _) => return Err(("H6", "a suspended run goes on without run.resumed")),
             (RunState::Open, _) => {}
         }
         match event {
             Event::RunStarted(_) => Err(("E2", "the run has started before")),
+            Event::RunResumed(_) if self.stage == Stage::Unknown => Ok(()),
+            Event::RunResumed(_) => Err(("H6", "the run was not suspended")),
+            Event::RunSuspended { revision, .. } => self.suspended(*revision),
             Event::RunCompleted(answer) => self.completed(answer.revision),
             Event::RunCancelled { revision, .. } => self.terminal(*revision, Stage::StepCancelled),
             Event::RunFailed(failed) => self.terminal(failed.revision, Stage::StepFailed),
@@ -231,7 +268,36 @@ impl Verifier {
                 self.calls.updated(update)
             }
             Event::ToolFinished(result) => self.calls.finished(result),
+            Event::HostInputRequested(request) => {
+                self.in_batch()?;
+                self.calls.requested(request)
+            }
+            Event::HostInputAnswered(answered) => {
+                self.in_batch()?;
+                self.calls.closed(&answered.request, false)
+            }
+            Event::HostInputFailed(failed) => {
+                self.in_batch()?;
+                self.calls.closed(&failed.request, false)
+            }
+            Event::HostInputCancelled(request) => {
+                self.in_batch()?;
+                self.calls.closed(request, true)
+            }
         }
+    }
+
+    /// `run.suspended`: calls are open, and the session is as the run found it.
+    fn suspended(&mut self, revision: Revision) -> Result<(), Broken> {
+        if !matches!(self.stage, Stage::Completed | Stage::Unknown) {
+            return Err(("H6", "a run is suspended outside of a batch"));
+        }
+        if revision != self.revision && self.stage != Stage::Unknown {
+            return Err(("H6", "a suspension changes the revision"));
+        }
+        self.revision = revision;
+        self.run = RunState::Suspended;
+        Ok(())
     }
 
     /// `run.completed`: the last step is complete.
@@ -423,6 +489,6 @@ impl Verifier {
         if !fits {
             return broken("the ledger is wrong about the attempt");
         }
-        if self.calls.agree(&ledger.calls) { Ok(()) } else { broken("the ledger is wrong about the calls") }
+        if self.calls.agree(ledger) { Ok(()) } else { broken("the ledger is wrong about calls or requests") }
     }
 }

@@ -1,0 +1,121 @@
+//! Whether an input can come at all: nothing is changed here (W1).
+
+use super::Run;
+use crate::error::Misuse;
+use crate::id::{MessageId, OpId};
+use crate::input::{Input, Start};
+use crate::json::encoded_prefix;
+use crate::machine::OpKind;
+use crate::message::{Message, Role};
+use crate::phase::Phase;
+use crate::suspend::Resume;
+use crate::text::Text;
+use crate::time::MAX_EXACT;
+use crate::tool::ToolSpec;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+impl Run {
+    pub(super) fn check(&self, input: &Input) -> Result<Option<Message>, Misuse> {
+        let new = matches!(self.phase, Phase::New);
+        match input {
+            Input::Start(_) if !new => Err(Misuse::AlreadyStarted),
+            Input::Start(start) => self.check_start(start).map(Some),
+            Input::Resume(_) if !new => Err(Misuse::AlreadyStarted),
+            Input::Resume(resume) => self.check_resume(resume).map(|()| None),
+            Input::Cancel { .. } | Input::Wake { .. } => Ok(None),
+            Input::Abort(_)
+            | Input::Taken { .. }
+            | Input::ConsumerGone { .. }
+            | Input::Respond(_)
+            | Input::HandleGone
+            | Input::Suspend { .. }
+            | Input::Visibility(_)
+                if new =>
+            {
+                Err(Misuse::NotStarted { input: input.name() })
+            }
+            Input::Abort(_)
+            | Input::ConsumerGone { .. }
+            | Input::Respond(_)
+            | Input::HandleGone
+            | Input::Suspend { .. }
+            | Input::Visibility(_) => Ok(None),
+            Input::Taken { through } if *through > self.m.log.last_seq() => {
+                Err(Misuse::TakenAhead { claimed: *through, last: self.m.log.last_seq() })
+            }
+            Input::Taken { .. } => Ok(None),
+            Input::Model { op, .. } => {
+                self.check_op(input, *op, |kind| kind == OpKind::Model)?;
+                Ok(None)
+            }
+            Input::Prepared { op, .. } => {
+                self.check_op(input, *op, |kind| matches!(kind, OpKind::Prepare(_)))?;
+                Ok(None)
+            }
+            Input::Responded { op, .. } => {
+                self.check_op(input, *op, |kind| matches!(kind, OpKind::Respond(_)))?;
+                Ok(None)
+            }
+            Input::Authorized { op, .. } => {
+                self.check_op(input, *op, |kind| matches!(kind, OpKind::Authorize(_)))?;
+                Ok(None)
+            }
+            Input::Tool { op, item } => {
+                let kind = self.check_op(input, *op, |kind| matches!(kind, OpKind::Tool(_)))?;
+                match (kind, &self.phase) {
+                    (Some(OpKind::Tool(at)), Phase::Batch(batch)) if !batch.accepts(at, item) => {
+                        Err(Misuse::OutOfOrder { op: *op })
+                    }
+                    _ => Ok(None),
+                }
+            }
+        }
+    }
+
+    /// The operation's kind if it is under way, `None` if it has ended.
+    fn check_op(
+        &self,
+        input: &Input,
+        op: OpId,
+        is: impl Fn(OpKind) -> bool,
+    ) -> Result<Option<OpKind>, Misuse> {
+        match self.m.ops.find(op) {
+            Some(kind) if is(kind) => Ok(Some(kind)),
+            Some(_) => Err(Misuse::WrongKind { input: input.name(), op }),
+            None if self.m.ops.was_issued(op) => Ok(None),
+            None => Err(Misuse::UnknownOp { input: input.name(), op }),
+        }
+    }
+
+    fn check_start(&self, start: &Start) -> Result<Message, Misuse> {
+        let refuse = |text: &str| Misuse::InvalidStart(Text::new(encoded_prefix(text, 512)));
+        if start.revision.0 >= MAX_EXACT {
+            return Err(refuse("the session's revision cannot grow any more"));
+        }
+        unique(&start.tools).map_err(|text| refuse(&text))?;
+        let id = MessageId::of_run(self.m.log.run_id(), 1);
+        let bounds = self.m.config.input_bounds();
+        let input =
+            Message::new(id, Role::User, start.input.clone(), &bounds).map_err(|e| refuse(&e.to_string()))?;
+        start.history.accepts(&input).map_err(|e| refuse(&e.to_string()))?;
+        Ok(input)
+    }
+
+    fn check_resume(&self, resume: &Resume) -> Result<(), Misuse> {
+        resume.check(self.m.log.run_id()).map_err(Misuse::InvalidResume)?;
+        unique(&resume.tools).map_err(|text| Misuse::InvalidStart(Text::new(encoded_prefix(&text, 512))))
+    }
+}
+
+/// Whether the tools' names are unique.
+fn unique(tools: &[Arc<ToolSpec>]) -> Result<(), String> {
+    let mut names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    names.sort_unstable();
+    match names.windows(2).find(|pair| pair.first() == pair.last()) {
+        Some(pair) => Err(format!("two tools are named {:?}", pair.first().unwrap_or(&""))),
+        None => Ok(()),
+    }
+}

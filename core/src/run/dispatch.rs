@@ -1,0 +1,202 @@
+//! Where each input goes, and the commands that concern the whole run.
+
+use super::Run;
+use crate::error::RunError;
+use crate::event::Event;
+use crate::host_input::RespondError;
+use crate::id::{CommandId, OpId};
+use crate::input::{AbortCause, Input, Respond, Start};
+use crate::machine::OpKind;
+use crate::message::Message;
+use crate::outcome::{CancelCause, RunResult};
+use crate::output::{CancelReply, Outbox, Output, Reply};
+use crate::phase::{Ending, Phase, batch, closing, model};
+use crate::suspend::{NotSuspendable, Resume};
+use crate::tool::ToolItem;
+use alloc::boxed::Box;
+
+impl Run {
+    pub(super) fn dispatch(&mut self, input: Input, message: Option<Message>, out: &mut Outbox) {
+        let flow = match input {
+            Input::Model { op, item } => match (self.m.ops.find(op), &mut self.phase) {
+                (Some(_), Phase::Model(call)) => call.on_item(&mut self.m, item, out),
+                _ => return self.m.ignored += 1,
+            },
+            Input::Tool { op, item } => match (self.m.ops.find(op), &mut self.phase) {
+                (Some(OpKind::Tool(at)), Phase::Batch(batch)) => batch.on_item(&mut self.m, at, item, out),
+                _ => return self.ignore_tool(op, item),
+            },
+            Input::Prepared { op, result } => match (self.m.ops.find(op), &mut self.phase) {
+                (Some(OpKind::Prepare(at)), Phase::Batch(batch)) => {
+                    batch.on_prepared(&mut self.m, at, result, out)
+                }
+                _ => return self.m.ignored += 1,
+            },
+            Input::Authorized { op, verdict } => match (self.m.ops.find(op), &mut self.phase) {
+                (Some(OpKind::Authorize(at)), Phase::Batch(batch)) => {
+                    batch.on_verdict(&mut self.m, at, verdict, out)
+                }
+                _ => return self.m.ignored += 1,
+            },
+            Input::Responded { op, answer } => match (self.m.ops.find(op), &mut self.phase) {
+                (Some(OpKind::Respond(index)), Phase::Batch(batch)) => {
+                    batch.on_responded(&mut self.m, index, answer, out)
+                }
+                _ => return self.m.ignored += 1,
+            },
+            Input::Respond(respond) => return self.take_answer_of(*respond, out),
+            Input::HandleGone => return self.handle_gone(out),
+            Input::Suspend { command } => return self.suspend_at(command, out),
+            Input::Resume(resume) => return self.resume(&resume, out),
+            Input::Visibility(change) => return self.m.show(&change),
+            Input::Taken { through } => return self.m.set_taken(through),
+            Input::Wake { .. } => return,
+            Input::Start(start) => return self.start(*start, message, out),
+            Input::Cancel { command } => return self.cancel(command, out),
+            Input::Abort(cause) => return self.abort(cause, out),
+            Input::ConsumerGone { awaited } => return self.m.consumer_gone(awaited),
+        };
+        self.follow(flow, out);
+    }
+
+    fn ignore_tool(&mut self, op: OpId, item: ToolItem) {
+        self.m.ignored += 1;
+        if let ToolItem::Done(end) = item {
+            self.m.keep_late(op, end);
+        }
+    }
+
+    fn start(&mut self, start: Start, message: Option<Message>, out: &mut Outbox) {
+        let Some(message) = message else { return };
+        let cancelled = start.cancelled || self.m.cancelled_early;
+        self.m.begin(start, message);
+        let Some(origin) = self.m.origin.clone() else { return };
+        self.m.emit(origin.started());
+        if cancelled {
+            return self.end(Ending::Cancelled(CancelCause::Requested), out);
+        }
+        self.begin_step(out);
+    }
+
+    fn cancel(&mut self, command: CommandId, out: &mut Outbox) {
+        let reply = match &self.m.outcome {
+            Some(outcome) if matches!(outcome.result, RunResult::Cancelled(_)) => CancelReply::Cancelled,
+            Some(_) => CancelReply::AlreadyFinished,
+            None => {
+                if matches!(self.phase, Phase::New) {
+                    self.m.cancelled_early = true;
+                } else {
+                    self.end(Ending::Cancelled(CancelCause::Requested), out);
+                }
+                CancelReply::Cancelled
+            }
+        };
+        out.push(Output::Reply { command, reply: Reply::Cancel(reply) });
+    }
+
+    fn abort(&mut self, cause: AbortCause, out: &mut Outbox) {
+        if self.m.outcome.is_none() {
+            let ending = match CancelCause::of(cause) {
+                Some(cause) => Ending::Cancelled(cause),
+                None => Ending::Failed(RunError::DriverPanicked),
+            };
+            self.end(ending, out);
+        }
+    }
+
+    pub(super) fn end(&mut self, ending: Ending, out: &mut Outbox) {
+        let phase = core::mem::replace(&mut self.phase, Phase::Closed);
+        closing::close(&mut self.m, phase, ending, out);
+    }
+
+    pub(super) fn begin_step(&mut self, out: &mut Outbox) {
+        if let Err(full) = self.m.history.has_room(self.m.config.limits.response_bytes) {
+            return self.end(Ending::Failed(RunError::HistoryFull(full)), out);
+        }
+        self.m.step += 1;
+        self.m.offer();
+        let tools = self.m.offered.iter();
+        let tools: usize = tools.map(|t| t.name.len() + t.description.len() + t.schema.len()).sum();
+        self.m.emit(Event::StepStarted {
+            step: self.m.step,
+            estimated_context_tokens: self
+                .m
+                .history
+                .estimated_tokens()
+                .saturating_add((tools as u64).div_ceil(4)),
+        });
+        if let Some(call) = model::begin(&mut self.m, out) {
+            self.phase = Phase::Model(call);
+        }
+    }
+}
+
+/// Answers, and runs that are put aside.
+impl Run {
+    fn take_answer_of(&mut self, respond: Respond, out: &mut Outbox) {
+        let command = respond.command;
+        let taken = match &mut self.phase {
+            Phase::Batch(batch) if self.m.outcome.is_none() => batch.respond(&mut self.m, respond, out),
+            Phase::Batch(_) | Phase::New | Phase::Model(_) | Phase::Backoff(..) | Phase::Closed
+                if self.m.outcome.is_some() =>
+            {
+                Err(RespondError::NotAccepting)
+            }
+            Phase::Batch(_) | Phase::New | Phase::Model(_) | Phase::Backoff(..) | Phase::Closed => {
+                Err(RespondError::Unknown(respond.request))
+            }
+        };
+        let reply = match taken {
+            Ok(flow) => {
+                self.follow(flow, out);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        };
+        out.push(Output::Reply { command, reply: Reply::Respond(reply) });
+    }
+
+    fn handle_gone(&mut self, out: &mut Outbox) {
+        self.m.answerers.handle = false;
+        if let Phase::Batch(batch) = &mut self.phase {
+            let flow = batch.on_handle_gone(&mut self.m, out);
+            self.follow(flow, out);
+        }
+    }
+
+    fn suspend_at(&mut self, command: CommandId, out: &mut Outbox) {
+        let reply = match &self.phase {
+            Phase::Batch(batch) if batch.is_suspendable() => Ok(()),
+            Phase::Batch(batch) => Err(batch.busy()),
+            Phase::New | Phase::Model(_) | Phase::Backoff(..) | Phase::Closed => {
+                Err(NotSuspendable::default())
+            }
+        };
+        if reply.is_ok() {
+            self.suspend(out);
+        }
+        out.push(Output::Reply { command, reply: Reply::Suspend(reply) });
+    }
+
+    /// Puts the run aside as a value (H6).
+    pub(super) fn suspend(&mut self, out: &mut Outbox) {
+        if let Phase::Batch(batch) = core::mem::replace(&mut self.phase, Phase::Closed) {
+            closing::suspend(&mut self.m, &batch, out);
+        }
+    }
+
+    fn resume(&mut self, resume: &Resume, out: &mut Outbox) {
+        self.m.resume(resume);
+        let Some(origin) = self.m.origin.clone() else { return };
+        self.m.emit(origin.resumed());
+        let cancelled = resume.cancelled || self.m.cancelled_early;
+        let batch = batch::resume(&mut self.m, &resume.suspended, &resume.tools, cancelled, out);
+        let settled = batch.is_settled();
+        self.phase = Phase::Batch(Box::new(batch));
+        if cancelled {
+            self.end(Ending::Cancelled(CancelCause::Requested), out);
+        } else if settled {
+            self.after_batch(out);
+        }
+    }
+}
