@@ -168,6 +168,7 @@ impl<T: Timer, X: Transport> Driver<T, X> {
             let done = caught(|| match output {
                 Output::Begin { op, work } => transport.begin(op, work),
                 Output::Abandon { op } => transport.abandon(op),
+                Output::Deliver { op, ticket, answer } => transport.deliver(op, ticket, answer),
                 _ => {}
             });
             well &= done.is_some();

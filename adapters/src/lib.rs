@@ -66,6 +66,7 @@ pub mod http;
 #[cfg(feature = "smol")]
 pub mod smol;
 
+mod control;
 mod driver;
 mod engine;
 mod feed;
@@ -86,11 +87,16 @@ mod token;
 mod transport;
 mod wakers;
 
+pub use crate::control::RunControl;
 pub use crate::core::config::{Config, ConfigError, Deadlines, Limits, RetryPolicy};
 pub use crate::core::error::{Misuse, RunError};
 pub use crate::core::event::{Envelope, Event, EventKind};
 pub use crate::core::history::{History, HistoryBounds, HistoryError};
-pub use crate::core::id::{CallRef, MessageId, OpId, Revision, RunId, Seq, SessionId};
+pub use crate::core::host_input::{
+    AskError, Choice, Field, Form, HostAnswer, HostRequest, Prompt, Question, Questionnaire, Refusal,
+    RequestKind, RespondError, Shape,
+};
+pub use crate::core::id::{CallRef, MessageId, OpId, RequestId, Revision, RunId, Seq, SessionId};
 pub use crate::core::message::{
     Image, ImageData, Message, MessageBounds, Part, Role, ToolCall, ToolResult, ToolStatus,
 };
@@ -100,20 +106,23 @@ pub use crate::core::model::{
 };
 pub use crate::core::outcome::{Answer, CancelCause, Ended, LateCompletion, Outcome, RunResult, StopReason};
 pub use crate::core::output::{CancelReply, Credit, Work};
+pub use crate::core::suspend::{NotSuspendable, ResumeError, Suspended};
 pub use crate::core::text::Text;
 pub use crate::core::time::Time;
 pub use crate::core::tool::{
-    Access, AuthorizeRequest, Certainty, ToolFault, ToolInvocation, ToolOutput, ToolSpec, ToolSpecError,
+    Access, ApprovalPolicy, AuthorizeRequest, Certainty, Preparation, Resource, Resumption, ToolAsk,
+    ToolFault, ToolInvocation, ToolOutput, ToolSpec, ToolSpecError,
 };
 pub use crate::core::usage::Usage;
 pub use crate::driver::Driver;
 pub use crate::engine::{Engine, EngineBuilder, EngineShutdown, IdKind, SessionError};
 pub use crate::feed::{EventStream, Events};
 pub use crate::host::{
-    Approval, ApprovalContext, Approver, ApproverFn, Flavour, Host, HostBuilder, HostError, HostTransport,
-    Local, LocalApprover, LocalApproverFn, LocalModel, LocalModelFn, LocalTool, LocalToolFn, Model,
-    ModelContext, ModelFn, Progress, Shared, Tool, ToolContext, ToolFn, approver_fn, local_approver_fn,
-    local_model_fn, local_tool_fn, model_fn, tool_fn,
+    Approval, ApprovalContext, Approver, ApproverFn, Asking, Flavour, Host, HostBuilder, HostError,
+    HostTransport, Local, LocalApprover, LocalApproverFn, LocalModel, LocalModelFn, LocalResponder,
+    LocalResponderFn, LocalTool, LocalToolFn, Model, ModelContext, ModelFn, Progress, Responder,
+    ResponderContext, ResponderFn, Shared, Tool, ToolContext, ToolFn, ToolReturn, UnknownTool, approver_fn,
+    local_approver_fn, local_model_fn, local_responder_fn, local_tool_fn, model_fn, responder_fn, tool_fn,
 };
 pub use crate::outcome::WaitForOutcome;
 pub use crate::run::{Run, RunHandle};

@@ -1,11 +1,14 @@
 //! The handle of a run.
 
 use crate::CancellationToken;
+use crate::control::RunControl;
 use crate::core::event::Envelope;
-use crate::core::id::{RunId, Seq};
+use crate::core::host_input::{HostAnswer, HostRequest, RespondError};
+use crate::core::id::{RequestId, RunId, Seq};
 use crate::core::input::AbortCause;
 use crate::core::outcome::{LateCompletion, Outcome};
 use crate::core::output::CancelReply;
+use crate::core::suspend::{NotSuspendable, Suspended};
 use crate::feed::{EventStream, Events, Feed};
 use crate::outcome::WaitForOutcome;
 use crate::shared::RunShared;
@@ -73,6 +76,34 @@ impl Run {
         &self.handle
     }
 
+    /// Commands to the run that any task can give, also while its events are read; see [`RunControl`].
+    pub fn control(&self) -> RunControl {
+        self.handle.control()
+    }
+
+    /// See [`RunControl::respond`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn respond(&self, request: &RequestId, answer: HostAnswer) -> Result<(), RespondError> {
+        self.handle.respond(request, answer)
+    }
+
+    /// See [`RunControl::suspend`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn suspend(&self) -> Result<Arc<Suspended>, NotSuspendable> {
+        self.handle.suspend()
+    }
+
+    /// See [`RunControl::requests`].
+    pub fn requests(&self) -> Vec<Arc<HostRequest>> {
+        self.handle.requests()
+    }
+
     /// See [`RunHandle::id`].
     pub fn id(&self) -> &RunId {
         self.handle.id()
@@ -98,6 +129,34 @@ pub struct RunHandle {
 }
 
 impl RunHandle {
+    /// Commands to the run that any task can give; see [`RunControl`].
+    pub fn control(&self) -> RunControl {
+        RunControl::new(&self.shared)
+    }
+
+    /// See [`RunControl::respond`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn respond(&self, request: &RequestId, answer: HostAnswer) -> Result<(), RespondError> {
+        self.shared.respond(request, answer)
+    }
+
+    /// See [`RunControl::suspend`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn suspend(&self) -> Result<Arc<Suspended>, NotSuspendable> {
+        self.shared.suspend()
+    }
+
+    /// See [`RunControl::requests`].
+    pub fn requests(&self) -> Vec<Arc<HostRequest>> {
+        self.shared.requests()
+    }
+
     /// The run's id.
     pub fn id(&self) -> &RunId {
         &self.shared.id
@@ -168,6 +227,7 @@ impl Drop for RunHandle {
         if !self.shared.with(|state| state.unattended) {
             self.shared.abort(AbortCause::HandleDropped);
         }
+        self.shared.with(|state| state.answerer_goes());
     }
 }
 

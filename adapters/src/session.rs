@@ -1,9 +1,12 @@
 //! Sessions: a conversation, its revision, and at most one run at a time (S1, S2).
 
+use crate::CancellationToken;
 use crate::core::history::History;
 use crate::core::id::{Revision, SessionId};
 use crate::core::message::Message;
 use crate::core::outcome::{Outcome, RunResult};
+use crate::core::suspend::Suspended;
+use crate::core::tool::Approvals;
 use crate::driver::Driver;
 use crate::engine::{Inner, SessionError};
 use crate::gate::Gate;
@@ -52,6 +55,8 @@ struct State {
     /// What the session is when no run is going on.
     rest: SessionState,
     active: Active,
+    /// What people have consented to once and for all (T2).
+    approvals: Approvals,
     /// Of runs whose futures may still be there (C8).
     gates: Vec<Arc<Gate>>,
 }
@@ -109,6 +114,16 @@ impl<F: Flavour, T> Session<F, T> {
                 Some(_) => SessionState::Running,
             },
         }
+    }
+
+    /// How many consents are remembered (T2). They live as long as the session in this process, and in no snapshot.
+    pub fn remembered_approvals(&self) -> usize {
+        lock(&self.shared.state).approvals.len()
+    }
+
+    /// Forgets every consent that was to be remembered; a run that is going on keeps those that it began with.
+    pub fn forget_approvals(&self) {
+        lock(&self.shared.state).approvals = Approvals::default();
     }
 
     /// Appends messages in one commit.
@@ -196,24 +211,69 @@ impl<F: Flavour, T: Timer + Clone> Session<F, T> {
     ) -> Result<(Run, Driver<T, X>), StartError> {
         crate::start::start(self, input.into(), options, transport)
     }
+
+    /// Goes on with a run that was suspended, in this process or another (H6). The run keeps its id and the numbers of
+    /// its events; its open requests stand open again and are not asked again. Answer them by the handle, before or while
+    /// the driver is polled, in any order, and all or some of them.
+    ///
+    /// # Errors
+    ///
+    /// [`StartError::Resume`] if the session has committed something since, or the value is of another session or not
+    /// valid; otherwise as [`Session::start`]. Then nothing has changed.
+    pub fn resume(
+        &self,
+        suspended: impl Into<Arc<Suspended>>,
+    ) -> Result<(Run, Driver<T, HostTransport<F>>), StartError> {
+        self.resume_with(suspended, RunOptions::new())
+    }
+
+    /// Goes on with a run that was suspended, with these options; see [`Session::resume`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::resume`].
+    pub fn resume_with(
+        &self,
+        suspended: impl Into<Arc<Suspended>>,
+        options: RunOptions,
+    ) -> Result<(Run, Driver<T, HostTransport<F>>), StartError> {
+        let host = self.engine.host.clone();
+        let transport = |seed: &RunSeed| HostTransport::new(host, seed.id.clone(), seed.token.clone());
+        crate::start::resume(self, suspended.into(), options, transport)
+    }
+
+    /// Cancels a run that was suspended: what stands open is closed, and what the run brought is committed (C4). The run
+    /// that comes back has ended as cancelled.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::resume`].
+    pub fn cancel_suspended(&self, suspended: impl Into<Arc<Suspended>>) -> Result<Run, StartError> {
+        let token = CancellationToken::new();
+        token.cancel();
+        let (run, driver) = self.resume_with(suspended, RunOptions::new().cancellation_token(token))?;
+        drop(driver);
+        Ok(run)
+    }
 }
 
 impl SessionShared {
     pub(crate) fn new(id: SessionId, revision: Revision, history: History) -> Result<Self, SessionError> {
         at_rest(&history)?;
         let rest = SessionState::Idle;
-        let state = State { history, revision, rest, active: Active::None, gates: Vec::new() };
+        let (active, approvals, gates) = (Active::None, Approvals::default(), Vec::new());
+        let state = State { history, revision, rest, active, approvals, gates };
         Ok(Self { id, state: Mutex::new(state) })
     }
 
     /// Keeps the session for a run that is being made; what it starts from.
-    pub(crate) fn reserve(&self) -> Option<(History, Revision)> {
+    pub(crate) fn reserve(&self) -> Option<(History, Revision, Approvals)> {
         let mut state = lock(&self.state);
         if !matches!(state.active, Active::None) {
             return None;
         }
         state.active = Active::Reserved;
-        Some((state.history.clone(), state.revision))
+        Some((state.history.clone(), state.revision, state.approvals.clone()))
     }
 
     /// Gives the session free again.
@@ -236,6 +296,7 @@ impl SessionShared {
         let mut state = lock(&self.state);
         state.history = outcome.history.clone();
         state.revision = outcome.revision;
+        state.approvals = outcome.approvals.clone();
         state.rest = match &outcome.result {
             RunResult::Completed(_) => SessionState::Completed,
             RunResult::Failed(_) => SessionState::Failed,

@@ -7,10 +7,14 @@
 use crate::CancellationToken;
 use crate::core::Run as Machine;
 use crate::core::event::Envelope;
-use crate::core::id::{RunId, Seq};
+use crate::core::host_input::{HostAnswer, HostRequest, RespondError};
+use crate::core::id::{RequestId, RunId, Seq};
 use crate::core::input::AbortCause;
 use crate::core::outcome::{LateCompletion, Outcome};
 use crate::core::output::CancelReply;
+use crate::core::suspend::{NotSuspendable, Suspended};
+use crate::core::tool::ToolVisibility;
+use crate::host::{UnknownTool, known};
 use crate::panics::drop_caught;
 use crate::registry::{Registry, RunKey};
 use crate::session::SessionShared;
@@ -105,6 +109,40 @@ impl RunShared {
             self.token.cancel();
         }
         live
+    }
+
+    /// Answers a request.
+    pub(crate) fn respond(&self, request: &RequestId, answer: HostAnswer) -> Result<(), RespondError> {
+        let request = request.clone();
+        self.with(|state| state.respond(request, answer))
+    }
+
+    /// Puts the run aside as a value.
+    pub(crate) fn suspend(&self) -> Result<Arc<Suspended>, NotSuspendable> {
+        self.with(RunState::suspend)
+    }
+
+    /// The requests that stand open.
+    pub(crate) fn requests(&self) -> Vec<Arc<HostRequest>> {
+        lock(&self.state).machine().requests().to_vec()
+    }
+
+    /// Has the model offered other tools.
+    pub(crate) fn show_tools<'a>(
+        &self,
+        names: impl IntoIterator<Item = &'a str>,
+        show: bool,
+    ) -> Result<(), UnknownTool> {
+        let tools: Vec<_> = lock(&self.state).machine().tools().to_vec();
+        let names = known(&tools, names)?;
+        let mut change = ToolVisibility::default();
+        if show {
+            change.show = names
+        } else {
+            change.hide = names
+        }
+        self.with(|state| state.show(change));
+        Ok(())
     }
 
     pub(crate) fn outcome(&self) -> Option<Arc<Outcome>> {

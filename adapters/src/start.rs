@@ -2,9 +2,12 @@
 
 use crate::CancellationToken;
 use crate::core::error::Misuse;
-use crate::core::id::{IdError, RunId};
-use crate::core::input::{Reader, Start};
+use crate::core::history::History;
+use crate::core::id::{IdError, Revision, RunId};
+use crate::core::input::{Answerers, Reader, Start};
 use crate::core::message::Part;
+use crate::core::suspend::{Resume, ResumeError, Suspended};
+use crate::core::tool::Approvals;
 use crate::core::{Input, Outbox, Run as Machine};
 use crate::driver::Driver;
 use crate::engine::{EngineShutdown, IdKind};
@@ -45,6 +48,7 @@ impl From<Vec<Part>> for UserInput {
 #[must_use]
 pub struct RunOptions {
     unattended: bool,
+    suspends: bool,
     token: Option<CancellationToken>,
 }
 
@@ -58,6 +62,12 @@ impl RunOptions {
     /// what the log still holds.
     pub fn unattended(mut self) -> Self {
         self.unattended = true;
+        self
+    }
+
+    /// Is put aside by itself as soon as it waits for answers only (H6): its outcome is then the value to resume it from.
+    pub fn suspend_when_waiting(mut self) -> Self {
+        self.suspends = true;
         self
     }
 
@@ -91,10 +101,22 @@ pub enum StartError {
     Busy,
     /// The input is out of bounds, or there is no room for it in the history.
     #[error(transparent)]
-    Invalid(#[from] Misuse),
+    Invalid(Misuse),
+    /// The suspended run cannot go on here (H6).
+    #[error(transparent)]
+    Resume(ResumeError),
     /// The source of ids gave one that is not valid (M1).
     #[error(transparent)]
     Id(#[from] IdError),
+}
+
+impl From<Misuse> for StartError {
+    fn from(misuse: Misuse) -> Self {
+        match misuse {
+            Misuse::InvalidResume(error) => Self::Resume(error),
+            other => Self::Invalid(other),
+        }
+    }
 }
 
 /// Gives a session free again unless a run has taken it.
@@ -116,13 +138,70 @@ pub(crate) fn start<F: Flavour, T: Timer + Clone, X: Transport>(
     options: RunOptions,
     transport: impl FnOnce(&RunSeed) -> X,
 ) -> Result<(Run, Driver<T, X>), StartError> {
+    let engine = &session.engine;
+    launch(session, options, None, transport, |begins| {
+        let (history, revision, approvals) = begins.found;
+        let (id, model) = (session.shared.id.clone(), Arc::clone(engine.host.model_spec()));
+        let start = Start::new(id, revision, history, input.0, model)
+            .tools(Arc::clone(engine.host.tools()))
+            .reader(begins.reader)
+            .cancelled(begins.cancelled)
+            .approvals(approvals)
+            .answerers(begins.answerers)
+            .suspends(begins.suspends);
+        Input::Start(Box::new(start))
+    })
+}
+
+/// Goes on with a run that was suspended; as [`start`].
+pub(crate) fn resume<F: Flavour, T: Timer + Clone, X: Transport>(
+    session: &Session<F, T>,
+    suspended: Arc<Suspended>,
+    options: RunOptions,
+    transport: impl FnOnce(&RunSeed) -> X,
+) -> Result<(Run, Driver<T, X>), StartError> {
+    let engine = &session.engine;
+    let run = suspended.run_id().clone();
+    launch(session, options, Some(run), transport, |begins| {
+        let (history, revision, approvals) = begins.found;
+        let (id, model) = (session.shared.id.clone(), Arc::clone(engine.host.model_spec()));
+        let mut resume = Resume::new(suspended, id, revision, history, model);
+        resume.tools = Arc::clone(engine.host.tools());
+        resume.reader = begins.reader;
+        resume.cancelled = begins.cancelled;
+        resume.approvals = approvals;
+        resume.answerers = begins.answerers;
+        resume.suspends = begins.suspends;
+        Input::Resume(Box::new(resume))
+    })
+}
+
+/// What a run begins with.
+struct Begins {
+    found: (History, Revision, Approvals),
+    reader: Reader,
+    cancelled: bool,
+    answerers: Answerers,
+    suspends: bool,
+}
+
+fn launch<F: Flavour, T: Timer + Clone, X: Transport>(
+    session: &Session<F, T>,
+    options: RunOptions,
+    known: Option<RunId>,
+    transport: impl FnOnce(&RunSeed) -> X,
+    first: impl FnOnce(Begins) -> Input,
+) -> Result<(Run, Driver<T, X>), StartError> {
     let (engine, shared) = (&session.engine, &session.shared);
     engine.registry.check_open()?;
-    let (history, revision) = shared.reserve().ok_or(StartError::Busy)?;
+    let found = shared.reserve().ok_or(StartError::Busy)?;
     let mut reservation = Reservation(Some(shared));
     let key = engine.registry.next_run()?;
     // The host's own code runs between reserving and occupying: no lock is held.
-    let id = RunId::new(engine.new_id(IdKind::Run, key.number()))?;
+    let id = match known {
+        Some(id) => id,
+        None => RunId::new(engine.new_id(IdKind::Run, key.number()))?,
+    };
     let seed = RunSeed { id, token: CancellationToken::new() };
     let transport = transport(&seed);
     let timer = engine.timer.clone();
@@ -130,14 +209,11 @@ pub(crate) fn start<F: Flavour, T: Timer + Clone, X: Transport>(
 
     let reader = if options.unattended { Reader::Unattended } else { Reader::Primary };
     let cancelled = options.token.as_ref().is_some_and(CancellationToken::is_cancelled);
-    let start =
-        Start::new(shared.id.clone(), revision, history, input.0, Arc::clone(engine.host.model_spec()))
-            .tools(Arc::clone(engine.host.tools()))
-            .reader(reader)
-            .cancelled(cancelled);
+    let answerers = Answerers { handle: true, responder: engine.host.has_responder() };
+    let begins = Begins { found, reader, cancelled, answerers, suspends: options.suspends };
     let mut machine = Machine::new(seed.id.clone(), Arc::clone(&engine.config));
     let mut out = Outbox::new();
-    let next = machine.step(now, Input::Start(Box::new(start)), &mut out)?;
+    let next = machine.step(now, first(begins), &mut out)?;
 
     let state = RunState::new(machine, out, now, next, reader == Reader::Primary);
     let tokens = (seed.token, options.token);

@@ -2,11 +2,14 @@
 //! where its reader stands. Nothing here calls foreign code (X5).
 
 use crate::core::event::Envelope;
-use crate::core::id::{CommandId, Seq};
-use crate::core::input::AbortCause;
-use crate::core::outcome::Outcome;
+use crate::core::host_input::{HostAnswer, RespondError};
+use crate::core::id::{CommandId, RequestId, Seq};
+use crate::core::input::{AbortCause, Respond};
+use crate::core::outcome::{Outcome, RunResult};
 use crate::core::output::{CancelReply, Credit, Reply, Wake};
+use crate::core::suspend::{NotSuspendable, Suspended};
 use crate::core::time::Time;
+use crate::core::tool::ToolVisibility;
 use crate::core::{Input, Next, Outbox, Output, Run as Machine};
 use crate::panics::caught;
 use crate::sync::Arc;
@@ -47,6 +50,8 @@ pub(crate) struct RunState {
     asleep: bool,
     poked: bool,
     ended: bool,
+    /// Who can answer requests: the handle and its controls.
+    answerers: usize,
 }
 
 /// What a driver brings along for one round under the lock.
@@ -117,6 +122,7 @@ impl RunState {
             asleep: false,
             poked: false,
             ended: false,
+            answerers: 1,
         }
     }
 
@@ -231,6 +237,54 @@ impl RunState {
             Some(Reply::Cancel(reply)) => reply,
             // Only a run that was closed after a panic gives no answer.
             _ => CancelReply::AlreadyFinished,
+        }
+    }
+
+    /// Answers a request.
+    pub(crate) fn respond(&mut self, request: RequestId, answer: HostAnswer) -> Result<(), RespondError> {
+        self.settle();
+        self.commands += 1;
+        let command = CommandId(self.commands);
+        self.step(Input::Respond(Box::new(Respond { command, request, answer })));
+        self.poked = true;
+        match self.out.take_reply(command) {
+            Some(Reply::Respond(reply)) => reply,
+            // Only a run that was closed after a panic gives no answer.
+            _ => Err(RespondError::NotAccepting),
+        }
+    }
+
+    /// Puts the run aside.
+    pub(crate) fn suspend(&mut self) -> Result<Arc<Suspended>, NotSuspendable> {
+        self.settle();
+        self.commands += 1;
+        let command = CommandId(self.commands);
+        self.step(Input::Suspend { command });
+        self.poked = true;
+        match (self.out.take_reply(command), self.machine.outcome().map(|outcome| &outcome.result)) {
+            (Some(Reply::Suspend(Ok(()))), Some(RunResult::Suspended(value))) => Ok(Arc::clone(value)),
+            (Some(Reply::Suspend(Err(busy))), _) => Err(busy),
+            _ => Err(NotSuspendable::default()),
+        }
+    }
+
+    /// Has other tools offered from the next step on.
+    pub(crate) fn show(&mut self, change: ToolVisibility) {
+        self.settle();
+        self.step(Input::Visibility(Box::new(change)));
+    }
+
+    pub(crate) fn answerer_comes(&mut self) {
+        self.answerers += 1;
+    }
+
+    /// One less who can answer. With the last one, what nobody else works on fails.
+    pub(crate) fn answerer_goes(&mut self) {
+        self.answerers -= 1;
+        if self.answerers == 0 && self.next.live {
+            self.settle();
+            self.step(Input::HandleGone);
+            self.poked = true;
         }
     }
 

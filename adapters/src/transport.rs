@@ -1,6 +1,7 @@
 //! What carries out a run's work: the trait between a driver and its models, tools and approver.
 
 use crate::core::Input;
+use crate::core::host_input::{AskError, HostAnswer};
 use crate::core::id::OpId;
 use crate::core::output::{Credit, Work};
 use std::task::{Context, Poll};
@@ -20,6 +21,12 @@ pub trait Transport {
 
     /// Drops the work of `op`. Nothing is yielded for it any more. An unknown `op` is no error.
     fn abandon(&mut self, op: OpId);
+
+    /// Hands the answer to a question that the tool of `op` asked to it; `ticket` is the tool's own number for the
+    /// question (H2). An unknown `op` is no error. A transport whose tools never ask has no use for it.
+    fn deliver(&mut self, op: OpId, ticket: u64, answer: Box<Result<HostAnswer, AskError>>) {
+        let _ = (op, ticket, answer);
+    }
 
     /// Appends items to `into`, which is empty: `Ready` with at least one, else `Pending`.
     ///

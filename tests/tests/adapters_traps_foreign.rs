@@ -297,7 +297,7 @@ fn trap_05_a_panic_in_a_drop_keeps_nothing_from_being_dropped() {
                 drops.fetch_add(1, Ordering::SeqCst);
                 panic!("in drop");
             });
-            std::future::pending().await
+            std::future::pending::<Result<runloom::ToolOutput, runloom::ToolFault>>().await
         }
     });
     let good = ScriptedTool::new("good").hang().declared(|spec| spec.access(Access::Shared));

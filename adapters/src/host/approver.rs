@@ -6,6 +6,7 @@ use crate::core::text::Text;
 use crate::core::tool::AuthorizeRequest;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What an approver gets beside the request.
 #[derive(Clone, Debug)]
@@ -36,12 +37,24 @@ pub enum Approval {
         /// Text for the model.
         reason: Text,
     },
+    /// Ask people: the run opens a request (H1), unless an equal call was consented to and that is remembered.
+    Ask {
+        /// Why, for people; may be empty.
+        reason: Text,
+        /// How long their answer may take; the run's default applies when absent.
+        timeout: Option<Duration>,
+    },
 }
 
 impl Approval {
     /// A denial for this reason.
     pub fn deny(reason: impl Into<Text>) -> Self {
         Self::Deny { reason: reason.into() }
+    }
+
+    /// Has people asked, for this reason.
+    pub fn ask(reason: impl Into<Text>) -> Self {
+        Self::Ask { reason: reason.into(), timeout: None }
     }
 }
 

@@ -18,6 +18,8 @@ pub trait Flavour: sealed::Sealed + Sized + fmt::Debug + 'static {
     type Function<A: 'static, R: 'static>: Clone + 'static;
     #[doc(hidden)]
     fn call<A: 'static, R: 'static>(function: &Self::Function<A, R>, argument: A) -> R;
+    #[doc(hidden)]
+    fn ready<R: Send + 'static>(value: R) -> Self::Future<R>;
 }
 
 /// Models, tools and approver are `Send + Sync`, their futures `Send`: drivers can be spawned on any executor.
@@ -42,6 +44,10 @@ impl Flavour for Shared {
     fn call<A: 'static, R: 'static>(function: &Self::Function<A, R>, argument: A) -> R {
         function(argument)
     }
+
+    fn ready<R: Send + 'static>(value: R) -> Self::Future<R> {
+        Box::pin(std::future::ready(value))
+    }
 }
 
 impl Flavour for Local {
@@ -51,5 +57,9 @@ impl Flavour for Local {
 
     fn call<A: 'static, R: 'static>(function: &Self::Function<A, R>, argument: A) -> R {
         function(argument)
+    }
+
+    fn ready<R: Send + 'static>(value: R) -> Self::Future<R> {
+        Box::pin(std::future::ready(value))
     }
 }

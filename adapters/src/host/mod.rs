@@ -1,28 +1,39 @@
 //! What a host brings: a model, tools, an approver.
 
 mod approver;
+mod asks;
 mod flavour;
 mod model;
 mod op;
 mod progress;
 mod ready;
+mod responder;
 mod tool;
+mod tool_fn;
 mod transport;
 
 pub use approver::{
     Approval, ApprovalContext, Approver, ApproverFn, LocalApprover, LocalApproverFn, approver_fn,
     local_approver_fn,
 };
+pub use asks::Asking;
 pub use flavour::{Flavour, Local, Shared};
 pub use model::{LocalModel, LocalModelFn, Model, ModelContext, ModelFn, local_model_fn, model_fn};
 pub use progress::Progress;
-pub use tool::{LocalTool, LocalToolFn, Tool, ToolContext, ToolFn, local_tool_fn, tool_fn};
+pub use responder::{
+    LocalResponder, LocalResponderFn, Responder, ResponderContext, ResponderFn, local_responder_fn,
+    responder_fn,
+};
+pub(crate) use tool::known;
+pub use tool::{LocalTool, Tool, ToolContext, ToolReturn, UnknownTool};
+pub use tool_fn::{LocalToolFn, ToolFn, local_tool_fn, tool_fn};
 pub use transport::HostTransport;
 
+use crate::core::host_input::{HostAnswer, HostRequest};
 use crate::core::model::{ModelRequest, ModelSpec, Problem};
 use crate::core::text::Text;
-use crate::core::tool::{AuthorizeRequest, ToolFault, ToolInvocation, ToolOutput, ToolSpec, ToolSpecError};
-use std::collections::BTreeMap;
+use crate::core::tool::{AuthorizeRequest, Preparation, ToolFault, ToolInvocation, ToolSpec, ToolSpecError};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -32,7 +43,15 @@ type OpenModel<F> =
     <F as Flavour>::Function<(Arc<ModelRequest>, ModelContext), <F as Flavour>::Future<Opened<F>>>;
 type CallTool<F> = <F as Flavour>::Function<
     (ToolInvocation, ToolContext),
-    <F as Flavour>::Future<Result<ToolOutput, ToolFault>>,
+    <F as Flavour>::Future<Result<ToolReturn, ToolFault>>,
+>;
+type PrepareTool<F> = <F as Flavour>::Function<
+    (ToolInvocation, ToolContext),
+    <F as Flavour>::Future<Result<Preparation, ToolFault>>,
+>;
+type Respond<F> = <F as Flavour>::Function<
+    (Arc<HostRequest>, ResponderContext),
+    <F as Flavour>::Future<Option<HostAnswer>>,
 >;
 type Decide<F> =
     <F as Flavour>::Function<(Arc<AuthorizeRequest>, ApprovalContext), <F as Flavour>::Future<Approval>>;
@@ -48,8 +67,15 @@ struct Parts<F: Flavour> {
     spec: Arc<ModelSpec>,
     open: OpenModel<F>,
     tools: Arc<[Arc<ToolSpec>]>,
-    calls: BTreeMap<Text, CallTool<F>>,
+    calls: BTreeMap<Text, Calls<F>>,
     decide: Option<Decide<F>>,
+    respond: Option<Respond<F>>,
+}
+
+/// How a tool is called.
+struct Calls<F: Flavour> {
+    call: CallTool<F>,
+    prepare: PrepareTool<F>,
 }
 
 /// Why a host cannot be built.
@@ -84,6 +110,11 @@ impl<F: Flavour> Host<F> {
         &self.parts.spec
     }
 
+    /// Whether a program answers requests.
+    pub fn has_responder(&self) -> bool {
+        self.parts.respond.is_some()
+    }
+
     /// The tools' declarations, in the order in which they were added.
     pub fn tools(&self) -> &Arc<[Arc<ToolSpec>]> {
         &self.parts.tools
@@ -103,6 +134,7 @@ impl<F: Flavour> fmt::Debug for Host<F> {
             .field("model", &self.parts.spec.name)
             .field("tools", &tools)
             .field("approver", &self.parts.decide.is_some())
+            .field("responder", &self.parts.respond.is_some())
             .finish()
     }
 }
@@ -111,13 +143,14 @@ impl<F: Flavour> fmt::Debug for Host<F> {
 #[must_use]
 pub struct HostBuilder<F: Flavour> {
     model: Option<(ModelSpec, OpenModel<F>)>,
-    tools: Vec<(ToolSpec, CallTool<F>)>,
+    tools: Vec<(ToolSpec, Option<Calls<F>>)>,
     decide: Option<Decide<F>>,
+    respond: Option<Respond<F>>,
 }
 
 impl<F: Flavour> HostBuilder<F> {
     fn new() -> Self {
-        Self { model: None, tools: Vec::new(), decide: None }
+        Self { model: None, tools: Vec::new(), decide: None, respond: None }
     }
 
     /// The host.
@@ -130,15 +163,24 @@ impl<F: Flavour> HostBuilder<F> {
         let (spec, open) = self.model.ok_or(HostError::NoModel)?;
         let mut tools = Vec::with_capacity(self.tools.len());
         let mut calls = BTreeMap::new();
+        let mut names = BTreeSet::new();
         for (spec, call) in self.tools {
             ToolSpec::new(spec.name.clone(), spec.description.clone(), Arc::clone(&spec.schema))?;
-            if calls.insert(spec.name.clone(), call).is_some() {
+            if !names.insert(spec.name.clone()) {
                 return Err(ToolSpecError::Duplicate(spec.name).into());
             }
+            calls.extend(call.map(|call| (spec.name.clone(), call)));
             tools.push(Arc::new(spec));
         }
-        let parts = Parts { spec: Arc::new(spec), open, tools: tools.into(), calls, decide: self.decide };
+        let (decide, respond) = (self.decide, self.respond);
+        let parts = Parts { spec: Arc::new(spec), open, tools: tools.into(), calls, decide, respond };
         Ok(Host { parts: Arc::new(parts) })
+    }
+
+    /// A tool that the client executes: the run only asks for the call's result.
+    pub fn client_tool(mut self, spec: ToolSpec) -> Self {
+        self.tools.push((spec.client(), None));
+        self
     }
 }
 
@@ -169,15 +211,32 @@ impl HostBuilder<Shared> {
     pub fn tool<T: Tool>(mut self, tool: T) -> Self {
         let spec = tool.spec();
         let tool = Arc::new(tool);
+        let preparer = Arc::clone(&tool);
         let call: CallTool<Shared> = Arc::new(move |(invocation, cx)| {
             let tool = Arc::clone(&tool);
             Box::pin(async move { Tool::call(&*tool, invocation, cx).await })
         });
-        self.tools.push((spec, call));
+        let prepare: PrepareTool<Shared> = Arc::new(move |(invocation, cx)| {
+            let tool = Arc::clone(&preparer);
+            Box::pin(async move { Tool::prepare(&*tool, invocation, cx).await })
+        });
+        self.tools.push((spec, Some(Calls { call, prepare })));
         self
     }
 
-    /// Who decides about calls of tools that need approval. Without one they are denied.
+    /// A program that answers requests: approvals, questions of tools, calls that the client executes. People who hold
+    /// the run's handle may answer them too.
+    pub fn responder<R: Responder>(mut self, responder: R) -> Self {
+        let responder = Arc::new(responder);
+        let respond: Respond<Shared> = Arc::new(move |(request, cx)| {
+            let responder = Arc::clone(&responder);
+            Box::pin(async move { Responder::respond(&*responder, request, cx).await })
+        });
+        self.respond = Some(respond);
+        self
+    }
+
+    /// Who decides about calls of tools that need approval. Without one people are asked.
     pub fn approver<A: Approver>(mut self, approver: A) -> Self {
         let approver = Arc::new(approver);
         let decide: Decide<Shared> = Arc::new(move |(request, cx)| {
@@ -208,15 +267,32 @@ impl HostBuilder<Local> {
     pub fn tool<T: LocalTool>(mut self, tool: T) -> Self {
         let spec = tool.spec();
         let tool = Rc::new(tool);
+        let preparer = Rc::clone(&tool);
         let call: CallTool<Local> = Rc::new(move |(invocation, cx)| {
             let tool = Rc::clone(&tool);
             Box::pin(async move { LocalTool::call(&*tool, invocation, cx).await })
         });
-        self.tools.push((spec, call));
+        let prepare: PrepareTool<Local> = Rc::new(move |(invocation, cx)| {
+            let tool = Rc::clone(&preparer);
+            Box::pin(async move { LocalTool::prepare(&*tool, invocation, cx).await })
+        });
+        self.tools.push((spec, Some(Calls { call, prepare })));
         self
     }
 
-    /// Who decides about calls of tools that need approval. Without one they are denied.
+    /// A program that answers requests: approvals, questions of tools, calls that the client executes. People who hold
+    /// the run's handle may answer them too.
+    pub fn responder<R: LocalResponder>(mut self, responder: R) -> Self {
+        let responder = Rc::new(responder);
+        let respond: Respond<Local> = Rc::new(move |(request, cx)| {
+            let responder = Rc::clone(&responder);
+            Box::pin(async move { LocalResponder::respond(&*responder, request, cx).await })
+        });
+        self.respond = Some(respond);
+        self
+    }
+
+    /// Who decides about calls of tools that need approval. Without one people are asked.
     pub fn approver<A: LocalApprover>(mut self, approver: A) -> Self {
         let approver = Rc::new(approver);
         let decide: Decide<Local> = Rc::new(move |(request, cx)| {

@@ -1,12 +1,14 @@
 //! One operation of a host: a model's attempt, a tool's call, an approval.
 
 use super::ready::OpWaker;
-use super::{Approval, Flavour, Opened};
+use super::{Approval, Flavour, Opened, ToolReturn};
 use crate::core::Input;
+use crate::core::host_input::HostAnswer;
 use crate::core::id::OpId;
 use crate::core::model::{Activity, ModelItem, Problem, ProblemKind};
 use crate::core::output::Credit;
-use crate::core::tool::{Binding, ToolEnd, ToolFault, ToolItem, ToolOutput, Verdict};
+use crate::core::text::Text;
+use crate::core::tool::{Binding, Preparation, ToolEnd, ToolFault, ToolItem, Verdict};
 use crate::panics::{caught, drop_caught};
 use futures_core::Stream;
 use std::future::Future;
@@ -22,15 +24,17 @@ pub(super) enum Job<F: Flavour> {
     Opening(F::Future<Opened<F>>),
     Streaming(F::Stream),
     Tool(ToolJob<F>),
+    Preparing(F::Future<Result<Preparation, ToolFault>>),
     Approval(F::Future<Approval>, Binding),
-    /// Nobody can approve.
-    Denied,
+    /// There is no approver: people decide.
+    Unapproved,
+    Responding(F::Future<Option<HostAnswer>>),
 }
 
 pub(super) struct ToolJob<F: Flavour> {
     pub(super) started: bool,
     /// `None`: the host has no such tool.
-    pub(super) future: Option<F::Future<Result<ToolOutput, ToolFault>>>,
+    pub(super) future: Option<F::Future<Result<ToolReturn, ToolFault>>>,
     pub(super) state: Arc<OpWaker>,
     pub(super) end: Option<ToolEnd>,
 }
@@ -52,7 +56,7 @@ impl<F: Flavour> Job<F> {
         match self {
             Self::Opening(_) | Self::Streaming(_) => false,
             Self::Tool(tool) => tool.started,
-            Self::Approval(..) | Self::Denied => true,
+            Self::Preparing(_) | Self::Approval(..) | Self::Unapproved | Self::Responding(_) => true,
         }
     }
 
@@ -66,19 +70,38 @@ impl<F: Flavour> Job<F> {
     ) -> Look {
         match self {
             Self::Tool(tool) => tool.look(op, cx, into),
+            Self::Preparing(future) => {
+                let result = match caught(|| Pin::new(future).poll(cx)) {
+                    Some(Poll::Pending) => return Look::Waits,
+                    Some(Poll::Ready(result)) => result,
+                    None => Err(ToolFault::new("the tool panicked before it was started").definitive()),
+                };
+                into.push(Input::Prepared { op, result: result.map(Box::new).map_err(Box::new) });
+                Look::Ended
+            }
+            Self::Responding(future) => {
+                let answer = match caught(|| Pin::new(future).poll(cx)) {
+                    Some(Poll::Pending) => return Look::Waits,
+                    Some(Poll::Ready(answer)) => answer,
+                    None => None,
+                };
+                into.push(Input::Responded { op, answer: answer.map(Box::new) });
+                Look::Ended
+            }
             Self::Approval(future, binding) => {
                 let decided = caught(|| Pin::new(future).poll(cx));
                 let verdict = match decided {
                     Some(Poll::Pending) => return Look::Waits,
                     Some(Poll::Ready(Approval::Allow)) => Verdict::Allow(*binding),
                     Some(Poll::Ready(Approval::Deny { reason })) => Verdict::Deny { reason },
+                    Some(Poll::Ready(Approval::Ask { reason, timeout })) => Verdict::Ask { reason, timeout },
                     None => Verdict::Deny { reason: "the approver panicked".into() },
                 };
                 into.push(Input::Authorized { op, verdict });
                 Look::Ended
             }
-            Self::Denied => {
-                let verdict = Verdict::Deny { reason: "no approver is configured".into() };
+            Self::Unapproved => {
+                let verdict = Verdict::Ask { reason: Text::EMPTY, timeout: None };
                 into.push(Input::Authorized { op, verdict });
                 Look::Ended
             }
@@ -130,6 +153,7 @@ impl<F: Flavour> Job<F> {
     pub(super) fn end(self) {
         if let Self::Tool(tool) = &self {
             tool.state.progress.close();
+            tool.state.asks.close();
         }
         drop_caught(self);
     }
@@ -146,13 +170,18 @@ impl<F: Flavour> ToolJob<F> {
         if let (None, Some(future)) = (&self.end, &mut self.future) {
             self.end = match caught(|| Pin::new(future).poll(cx)) {
                 Some(Poll::Pending) => None,
-                Some(Poll::Ready(Ok(output))) => Some(ToolEnd::Output(output)),
+                Some(Poll::Ready(Ok(ToolReturn::Output(output)))) => Some(ToolEnd::Output(output)),
+                Some(Poll::Ready(Ok(ToolReturn::Ask(ask)))) => Some(ToolEnd::Ask(Box::new(ask))),
                 Some(Poll::Ready(Err(fault))) => Some(ToolEnd::Failed(Box::new(fault))),
                 None => Some(ToolEnd::Panicked),
             };
         }
         if let Some(text) = self.state.progress.take() {
             into.push(Input::Tool { op, item: ToolItem::Progress(text) });
+            return Look::Again;
+        }
+        if let Some(item) = self.state.asks.take() {
+            into.push(Input::Tool { op, item });
             return Look::Again;
         }
         match self.end.take() {

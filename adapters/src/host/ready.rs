@@ -1,5 +1,6 @@
 //! Wakers for single operations: waking one of many has only that one polled.
 
+use super::asks::AskSlot;
 use super::progress::ProgressSlot;
 use crate::core::id::OpId;
 use crate::panics::drop_caught;
@@ -64,6 +65,8 @@ pub(super) struct OpWaker {
     list: Arc<ReadyList>,
     /// Where a tool leaves its reports.
     pub(super) progress: ProgressSlot,
+    /// Where a tool leaves its questions.
+    pub(super) asks: AskSlot,
 }
 
 impl OpWaker {
@@ -74,6 +77,7 @@ impl OpWaker {
             queued: AtomicBool::new(true),
             list: Arc::clone(list),
             progress: ProgressSlot::default(),
+            asks: AskSlot::default(),
         })
     }
 

@@ -1,16 +1,21 @@
 //! Tools, as hosts implement them.
 
+use super::asks::Asking;
 use super::progress::Progress;
 use super::ready::OpWaker;
 use crate::CancellationToken;
+use crate::core::host_input::Question;
 use crate::core::id::{CallRef, RunId};
 use crate::core::message::ToolCall;
 use crate::core::text::Text;
-use crate::core::tool::{ToolFault, ToolInvocation, ToolOutput, ToolSpec};
-use serde_json::Value;
+use crate::core::tool::{
+    Preparation, Resumption, ToolAsk, ToolFault, ToolInvocation, ToolItem, ToolOutput, ToolSpec,
+    ToolVisibility,
+};
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
+use std::task::Wake;
 
 /// What a running tool gets beside its call. Clones speak for the same call.
 #[derive(Clone)]
@@ -18,6 +23,9 @@ pub struct ToolContext {
     pub(super) token: CancellationToken,
     pub(super) run: RunId,
     pub(super) call: Arc<ToolCall>,
+    pub(super) resumed: Option<Arc<Resumption>>,
+    /// The host's tools.
+    pub(super) tools: Arc<[Arc<ToolSpec>]>,
     pub(super) state: Arc<OpWaker>,
 }
 
@@ -49,6 +57,53 @@ impl ToolContext {
         format!("{}/{}", self.run, self.call.call)
     }
 
+    /// What the tool is called again with, where it had returned with a question ([`ToolReturn::Ask`]): its own state
+    /// and the answer.
+    pub fn resumed(&self) -> Option<&Resumption> {
+        self.resumed.as_deref()
+    }
+
+    /// Asks people or the host's responder, and waits for the answer (H1, H2).
+    ///
+    /// Several questions may be open at once. The tool's deadline stands still while one is. Dropping the future takes
+    /// the question back. A tool that should not stay in memory while it waits returns [`ToolReturn::ask`] instead:
+    /// only then the run can be suspended.
+    ///
+    /// # Errors
+    ///
+    /// The future yields an [`AskError`](crate::core::host_input::AskError) if the question cannot be asked, nobody can
+    /// answer, the time is up, or whoever was asked refuses.
+    pub fn ask(&self, question: Question) -> Asking {
+        Asking::new(Arc::clone(&self.state), question)
+    }
+
+    /// Has the model offered these tools from the run's next step on; see [`ToolSpec::hidden`].
+    ///
+    /// # Errors
+    ///
+    /// [`UnknownTool`] names the first that the host does not have; then nothing changes.
+    pub fn show_tools<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<(), UnknownTool> {
+        let show = known(&self.tools, names)?;
+        self.report(ToolItem::Visibility(Box::new(ToolVisibility { show, hide: Vec::new() })));
+        Ok(())
+    }
+
+    /// Keeps these tools from the model from the run's next step on.
+    ///
+    /// # Errors
+    ///
+    /// As [`ToolContext::show_tools`].
+    pub fn hide_tools<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<(), UnknownTool> {
+        let hide = known(&self.tools, names)?;
+        self.report(ToolItem::Visibility(Box::new(ToolVisibility { show: Vec::new(), hide })));
+        Ok(())
+    }
+
+    fn report(&self, item: ToolItem) {
+        self.state.asks.leave(item);
+        self.state.wake_by_ref();
+    }
+
     /// Reports progress to people: `tool.updated`, which the model never sees. An empty text reports nothing; a long
     /// one is cut (T5).
     ///
@@ -65,6 +120,47 @@ impl fmt::Debug for ToolContext {
             .field("run", &self.run)
             .field("call", &self.call.call)
             .finish_non_exhaustive()
+    }
+}
+
+/// A tool that the host does not have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no tool {0:?}")]
+pub struct UnknownTool(pub Text);
+
+/// These names, if there is a tool of each.
+pub(crate) fn known<'a>(
+    tools: &[Arc<ToolSpec>],
+    names: impl IntoIterator<Item = &'a str>,
+) -> Result<Vec<Text>, UnknownTool> {
+    let known = |name: &'a str| match tools.iter().find(|spec| *spec.name == *name) {
+        Some(spec) => Ok(spec.name.clone()),
+        None => Err(UnknownTool(Text::new(crate::core::text::prefix(name, 64)))),
+    };
+    names.into_iter().map(known).collect()
+}
+
+/// What a call comes to.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ToolReturn {
+    /// Its result.
+    Output(ToolOutput),
+    /// A question to people or to the host: the tool is called again with the answer, in another process too (H6).
+    Ask(ToolAsk),
+}
+
+impl ToolReturn {
+    /// A question, and what the tool wants back with the answer. The state stands in the value of a suspended run:
+    /// nothing secret belongs there.
+    pub fn ask(question: Question, state: impl Into<Text>) -> Self {
+        Self::Ask(ToolAsk { question: Arc::new(question), state: state.into() })
+    }
+}
+
+impl From<ToolOutput> for ToolReturn {
+    fn from(output: ToolOutput) -> Self {
+        Self::Output(output)
     }
 }
 
@@ -88,14 +184,29 @@ pub trait LocalTool: 'static {
         &self,
         invocation: ToolInvocation,
         cx: ToolContext,
-    ) -> impl Future<Output = Result<ToolOutput, ToolFault>>;
+    ) -> impl Future<Output = Result<ToolReturn, ToolFault>>;
+
+    /// Looks at a call before it is scheduled, if the tool is declared [`prepares`](ToolSpec::prepares): what this very
+    /// call touches, and what it is about to do. It must not act yet. The tool's deadline holds for it too.
+    ///
+    /// # Errors
+    ///
+    /// A [`ToolFault`] if the call cannot be run: it then fails without having been started.
+    fn prepare(
+        &self,
+        invocation: ToolInvocation,
+        cx: ToolContext,
+    ) -> impl Future<Output = Result<Preparation, ToolFault>> {
+        let _ = (invocation, cx);
+        std::future::ready(Ok(Preparation::new()))
+    }
 }
 
 /// A tool whose futures may move between threads. The contract is that of [`LocalTool`], which every implementor is
 /// too.
 ///
 /// ```
-/// use runloom::{Tool, ToolContext, ToolFault, ToolInvocation, ToolOutput, ToolSpec};
+/// use runloom::{Tool, ToolContext, ToolFault, ToolInvocation, ToolOutput, ToolReturn, ToolSpec};
 /// use std::sync::Arc;
 ///
 /// struct Clock(ToolSpec);
@@ -105,9 +216,9 @@ pub trait LocalTool: 'static {
 ///         self.0.clone()
 ///     }
 ///
-///     async fn call(&self, _: ToolInvocation, cx: ToolContext) -> Result<ToolOutput, ToolFault> {
+///     async fn call(&self, _: ToolInvocation, cx: ToolContext) -> Result<ToolReturn, ToolFault> {
 ///         cx.progress("looking at the clock").await;
-///         Ok(ToolOutput::text("noon"))
+///         Ok(ToolOutput::text("noon").into())
 ///     }
 /// }
 /// ```
@@ -124,7 +235,21 @@ pub trait Tool: Send + Sync + 'static {
         &self,
         invocation: ToolInvocation,
         cx: ToolContext,
-    ) -> impl Future<Output = Result<ToolOutput, ToolFault>> + Send;
+    ) -> impl Future<Output = Result<ToolReturn, ToolFault>> + Send;
+
+    /// Looks at a call before it is scheduled; see [`LocalTool::prepare`].
+    ///
+    /// # Errors
+    ///
+    /// A [`ToolFault`] if the call cannot be run.
+    fn prepare(
+        &self,
+        invocation: ToolInvocation,
+        cx: ToolContext,
+    ) -> impl Future<Output = Result<Preparation, ToolFault>> + Send {
+        let _ = (invocation, cx);
+        std::future::ready(Ok(Preparation::new()))
+    }
 }
 
 impl<T: Tool> LocalTool for T {
@@ -136,91 +261,15 @@ impl<T: Tool> LocalTool for T {
         &self,
         invocation: ToolInvocation,
         cx: ToolContext,
-    ) -> impl Future<Output = Result<ToolOutput, ToolFault>> {
+    ) -> impl Future<Output = Result<ToolReturn, ToolFault>> {
         Tool::call(self, invocation, cx)
     }
-}
 
-/// A tool made of a function; see [`tool_fn`].
-#[derive(Clone, Debug)]
-pub struct ToolFn<F> {
-    spec: ToolSpec,
-    call: F,
-}
-
-/// A tool made of a function that may stay on one thread; see [`local_tool_fn`].
-#[derive(Clone, Debug)]
-pub struct LocalToolFn<F> {
-    spec: ToolSpec,
-    call: F,
-}
-
-/// A [`Tool`] made of a function from arguments and context to output: for both flavours of host.
-///
-/// ```
-/// use runloom::{ToolOutput, ToolSpec, tool_fn};
-///
-/// let spec = ToolSpec::new("add", "Adds two numbers.", r#"{"type":"object"}"#).unwrap();
-/// let add = tool_fn(spec, |arguments, _cx| async move {
-///     match (arguments["a"].as_i64(), arguments["b"].as_i64()) {
-///         (Some(a), Some(b)) => Ok(ToolOutput::text((a + b).to_string())),
-///         _ => Ok(ToolOutput::error("a and b must be whole numbers")),
-///     }
-/// });
-/// ```
-pub fn tool_fn<F, Fut>(spec: ToolSpec, call: F) -> ToolFn<F>
-where
-    F: Fn(Value, ToolContext) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<ToolOutput, ToolFault>> + Send,
-{
-    ToolFn { spec, call }
-}
-
-/// A [`LocalTool`] made of a function from arguments and context to output: for local hosts.
-pub fn local_tool_fn<F, Fut>(spec: ToolSpec, call: F) -> LocalToolFn<F>
-where
-    F: Fn(Value, ToolContext) -> Fut + 'static,
-    Fut: Future<Output = Result<ToolOutput, ToolFault>>,
-{
-    LocalToolFn { spec, call }
-}
-
-/// The arguments as a value; the model is told if they are nested deeper than a parser goes.
-fn arguments(invocation: &ToolInvocation) -> Result<Value, ToolOutput> {
-    serde_json::from_str(invocation.call.arguments_json())
-        .map_err(|error| ToolOutput::error(format!("the arguments cannot be read: {error}")))
-}
-
-impl<F, Fut> Tool for ToolFn<F>
-where
-    F: Fn(Value, ToolContext) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<ToolOutput, ToolFault>> + Send,
-{
-    fn spec(&self) -> ToolSpec {
-        self.spec.clone()
-    }
-
-    async fn call(&self, invocation: ToolInvocation, cx: ToolContext) -> Result<ToolOutput, ToolFault> {
-        match arguments(&invocation) {
-            Ok(arguments) => (self.call)(arguments, cx).await,
-            Err(output) => Ok(output),
-        }
-    }
-}
-
-impl<F, Fut> LocalTool for LocalToolFn<F>
-where
-    F: Fn(Value, ToolContext) -> Fut + 'static,
-    Fut: Future<Output = Result<ToolOutput, ToolFault>>,
-{
-    fn spec(&self) -> ToolSpec {
-        self.spec.clone()
-    }
-
-    async fn call(&self, invocation: ToolInvocation, cx: ToolContext) -> Result<ToolOutput, ToolFault> {
-        match arguments(&invocation) {
-            Ok(arguments) => (self.call)(arguments, cx).await,
-            Err(output) => Ok(output),
-        }
+    fn prepare(
+        &self,
+        invocation: ToolInvocation,
+        cx: ToolContext,
+    ) -> impl Future<Output = Result<Preparation, ToolFault>> {
+        Tool::prepare(self, invocation, cx)
     }
 }

@@ -2,9 +2,10 @@
 
 use super::op::{Job, Look, ToolJob};
 use super::ready::{OpWaker, ReadyList};
-use super::{ApprovalContext, Flavour, Host, ModelContext, ToolContext};
+use super::{ApprovalContext, Flavour, Host, ModelContext, ResponderContext, ToolContext};
 use crate::CancellationToken;
 use crate::core::Input;
+use crate::core::host_input::{AskError, HostAnswer};
 use crate::core::id::{OpId, RunId};
 use crate::core::output::{Credit, Work};
 use crate::core::tool::{ToolEnd, ToolFault, ToolInvocation};
@@ -66,23 +67,48 @@ impl<F: Flavour> HostTransport<F> {
                     let cx = ApprovalContext { token, run: self.run.clone() };
                     Job::Approval(F::call(decide, (request, cx)), binding)
                 }
-                None => Job::Denied,
+                None => Job::Unapproved,
+            }),
+            Work::Prepare(invocation) => Some(self.preparation(invocation, state)),
+            Work::Respond(request) => Some(match &self.host.parts.respond {
+                Some(respond) => {
+                    let cx = ResponderContext { token, run: self.run.clone() };
+                    Job::Responding(F::call(respond, (request, cx)))
+                }
+                None => Job::Responding(F::ready(None)),
             }),
             _ => None,
         }
     }
 
-    fn tool(&self, invocation: ToolInvocation, state: &Arc<OpWaker>) -> Job<F> {
-        let state = Arc::clone(state);
-        let cx = ToolContext {
+    fn context(&self, invocation: &ToolInvocation, state: &Arc<OpWaker>) -> ToolContext {
+        ToolContext {
             token: self.token.clone(),
             run: self.run.clone(),
             call: Arc::clone(&invocation.call),
-            state: Arc::clone(&state),
-        };
+            resumed: invocation.resumed.clone(),
+            tools: Arc::clone(&self.host.parts.tools),
+            state: Arc::clone(state),
+        }
+    }
+
+    fn preparation(&self, invocation: ToolInvocation, state: &Arc<OpWaker>) -> Job<F> {
+        let cx = self.context(&invocation, state);
         match self.host.parts.calls.get(&invocation.spec.name) {
-            Some(call) => {
-                let future = F::call(call, (invocation, cx));
+            Some(calls) => Job::Preparing(F::call(&calls.prepare, (invocation, cx))),
+            None => {
+                let fault = ToolFault::new("the host has no such tool").definitive();
+                Job::Preparing(F::ready(Err(fault)))
+            }
+        }
+    }
+
+    fn tool(&self, invocation: ToolInvocation, state: &Arc<OpWaker>) -> Job<F> {
+        let state = Arc::clone(state);
+        let cx = self.context(&invocation, &state);
+        match self.host.parts.calls.get(&invocation.spec.name) {
+            Some(calls) => {
+                let future = F::call(&calls.call, (invocation, cx));
                 Job::Tool(ToolJob { started: false, future: Some(future), state, end: None })
             }
             None => {
@@ -137,6 +163,12 @@ impl<F: Flavour> Transport for HostTransport<F> {
     fn abandon(&mut self, op: OpId) {
         if let Some(op) = self.ops.remove(&op) {
             op.job.end();
+        }
+    }
+
+    fn deliver(&mut self, op: OpId, ticket: u64, answer: Box<Result<HostAnswer, AskError>>) {
+        if let Some(op) = self.ops.get(&op) {
+            op.state.asks.deliver(ticket, answer);
         }
     }
 

@@ -3,7 +3,7 @@
 use super::NoWaiting;
 use super::model::scripted_panic;
 use crate::core::tool::{ToolEnd, ToolFault, ToolInvocation, ToolItem, ToolOutput, ToolSpec};
-use crate::host::{Tool, ToolContext};
+use crate::host::{Tool, ToolContext, ToolReturn};
 use crate::sync::{Mutex, lock};
 use crate::timer::{Timer, sleep};
 use std::fmt;
@@ -191,7 +191,7 @@ impl<T: Timer + Clone + Send + Sync + 'static> Tool for ScriptedTool<T> {
         self.spec.clone()
     }
 
-    async fn call(&self, invocation: ToolInvocation, cx: ToolContext) -> Result<ToolOutput, ToolFault> {
+    async fn call(&self, invocation: ToolInvocation, cx: ToolContext) -> Result<ToolReturn, ToolFault> {
         lock(&self.account).seen.push(invocation);
         let mut booking = Booking(Arc::clone(&self.account), false);
         for act in &self.acts {
@@ -202,7 +202,7 @@ impl<T: Timer + Clone + Send + Sync + 'static> Tool for ScriptedTool<T> {
                 Act::Hang => pending().await,
                 Act::Output(output) => {
                     booking.1 = true;
-                    return Ok(output.clone());
+                    return Ok(output.clone().into());
                 }
                 Act::Fault(fault) => {
                     booking.1 = true;
@@ -211,6 +211,6 @@ impl<T: Timer + Clone + Send + Sync + 'static> Tool for ScriptedTool<T> {
             }
         }
         booking.1 = true;
-        Ok(ToolOutput::text(""))
+        Ok(ToolOutput::text("").into())
     }
 }

@@ -302,7 +302,7 @@ impl Report {
     /// The answers to commands, in order.
     pub fn replies(&self) -> impl Iterator<Item = (CommandId, Reply)> + '_ {
         self.outputs.iter().filter_map(|(_, output)| match output {
-            Output::Reply { command, reply } => Some((*command, *reply)),
+            Output::Reply { command, reply } => Some((*command, reply.clone())),
             _ => None,
         })
     }

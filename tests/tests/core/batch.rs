@@ -87,7 +87,9 @@ fn a_tool_that_says_nothing_is_a_barrier_in_model_order() {
 #[test]
 fn calls_overlap_as_their_resources_allow() {
     let resources = |items: &[(&str, bool)]| {
-        let items = items.iter().map(|(name, writes)| Resource { name: (*name).into(), writes: *writes });
+        let items = items
+            .iter()
+            .map(|(name, writes)| if *writes { Resource::write(*name) } else { Resource::read(*name) });
         Access::Resources(items.collect::<Vec<_>>().into())
     };
     let tools = [

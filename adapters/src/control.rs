@@ -1,0 +1,104 @@
+//! Commands to a run that outlive its handle's borrow: answers, suspension, cancellation.
+
+use crate::CancellationToken;
+use crate::core::host_input::{HostAnswer, HostRequest, RespondError};
+use crate::core::id::{RequestId, RunId};
+use crate::core::output::CancelReply;
+use crate::core::suspend::{NotSuspendable, Suspended};
+use crate::host::UnknownTool;
+use crate::shared::RunShared;
+use crate::sync::Arc;
+use std::fmt;
+
+/// Commands to a run, for any task and any number of them; see [`Run::control`](crate::Run::control).
+///
+/// It keeps the run neither going nor in the session: dropping it ends nothing. But as long as there is one, someone
+/// can answer the run's requests (H2).
+pub struct RunControl {
+    shared: Arc<RunShared>,
+}
+
+impl RunControl {
+    /// One more that can answer.
+    pub(crate) fn new(shared: &Arc<RunShared>) -> Self {
+        shared.with(|state| state.answerer_comes());
+        Self { shared: Arc::clone(shared) }
+    }
+
+    /// The run's id.
+    pub fn id(&self) -> &RunId {
+        &self.shared.id
+    }
+
+    /// The requests that stand open, in the order in which they were asked (H1).
+    pub fn requests(&self) -> Vec<Arc<HostRequest>> {
+        self.shared.requests()
+    }
+
+    /// Answers a request, at once and exactly once, on any thread (H2). It never waits: neither for the stream, which
+    /// may be full, nor for the driver, which is woken.
+    ///
+    /// # Errors
+    ///
+    /// [`RespondError`]; then nothing has changed.
+    pub fn respond(&self, request: &RequestId, answer: HostAnswer) -> Result<(), RespondError> {
+        self.shared.respond(request, answer)
+    }
+
+    /// Puts the run aside as a value, if it waits for answers only (H6). Nothing is committed, and the session is idle;
+    /// [`Session::resume`](crate::Session::resume) goes on from the value.
+    ///
+    /// # Errors
+    ///
+    /// [`NotSuspendable`] names the calls that are under way; the run goes on then.
+    pub fn suspend(&self) -> Result<Arc<Suspended>, NotSuspendable> {
+        self.shared.suspend()
+    }
+
+    /// See [`RunHandle::cancel`](crate::RunHandle::cancel).
+    pub fn cancel(&self) -> CancelReply {
+        self.shared.cancel()
+    }
+
+    /// See [`RunHandle::cancellation_token`](crate::RunHandle::cancellation_token).
+    pub fn cancellation_token(&self) -> CancellationToken {
+        self.shared.token.clone()
+    }
+
+    /// Has the model offered these tools from the run's next step on; see
+    /// [`ToolSpec::hidden`](crate::ToolSpec::hidden).
+    ///
+    /// # Errors
+    ///
+    /// [`UnknownTool`] names the first that the run does not have; then nothing changes.
+    pub fn show_tools<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<(), UnknownTool> {
+        self.shared.show_tools(names, true)
+    }
+
+    /// Keeps these tools from the model from the run's next step on.
+    ///
+    /// # Errors
+    ///
+    /// As [`RunControl::show_tools`].
+    pub fn hide_tools<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<(), UnknownTool> {
+        self.shared.show_tools(names, false)
+    }
+}
+
+impl Clone for RunControl {
+    fn clone(&self) -> Self {
+        Self::new(&self.shared)
+    }
+}
+
+impl Drop for RunControl {
+    fn drop(&mut self) {
+        self.shared.with(|state| state.answerer_goes());
+    }
+}
+
+impl fmt::Debug for RunControl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RunControl").field(&self.shared).finish()
+    }
+}
