@@ -21,15 +21,15 @@ impl Batch {
     pub(super) fn admit(&mut self, m: &mut Machine, at: usize, out: &mut Outbox) -> bool {
         let Some(slot) = self.slots.get(at) else { return false };
         let config = Arc::clone(&m.config);
-        if let Some(refused) = result::invalid_arguments(&slot.call) {
-            self.finish(m, at, out, |_| refused);
-            return true;
-        }
         let Some(spec) = slot.spec.clone() else {
             let offered = Arc::clone(&m.offered);
             self.finish(m, at, out, |slot| result::unavailable(&slot.call, &offered, &config.limits));
             return false;
         };
+        if let Some(refused) = result::invalid_arguments(&slot.call) {
+            self.finish(m, at, out, |_| refused);
+            return true;
+        }
         if let ApprovalPolicy::Deny { reason } = &spec.approval {
             self.finish(m, at, out, |slot| result::denied(&slot.call, reason, &config.limits));
         } else if spec.prepares {
