@@ -56,7 +56,8 @@
 //!   return, it is committed and its log closed, on every executor alike (C7, C8, C10).
 //! - [`Host::shared`] takes [`Model`], [`Tool`] and [`Approver`], whose futures are `Send`; [`Host::local`] takes
 //!   [`LocalModel`], [`LocalTool`] and [`LocalApprover`], which may hold what stays on one thread.
-//! - Nothing here reads a clock or starts a thread. The feature `smol` brings a timer and an HTTP client.
+//! - Nothing here reads a clock or starts a thread. The features `smol` and `tokio` bring a timer and an HTTP client
+//!   each.
 //!
 //! The state machine itself is the crate [`runloom_core`], here as [`core`].
 
@@ -65,6 +66,8 @@ pub use runloom_core as core;
 pub mod http;
 #[cfg(feature = "smol")]
 pub mod smol;
+#[cfg(feature = "tokio")]
+pub mod tokio;
 
 mod driver;
 mod engine;
