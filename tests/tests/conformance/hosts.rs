@@ -1,5 +1,6 @@
 //! The hosts.
 
+use runloom::blocking::BlockingTimer;
 use runloom::smol::SmolTimer;
 use runloom::testing::conformance::{
     BlockOn, LocalExecutor, LocalTask, SharedExecutor, SharedTask, Spawned, Suite,
@@ -216,6 +217,13 @@ fn lite() -> BlockOn {
     BlockOn::new(futures_lite::future::block_on)
 }
 
+/// The thread that parks, with the timer that it rings.
+fn blocking() -> (BlockOn, BlockingTimer) {
+    let timer = BlockingTimer::new();
+    let blocks = timer.clone();
+    (BlockOn::new(move |future| blocks.block_on(future)), timer)
+}
+
 /// A suite for each host.
 pub(crate) fn suites() -> Vec<Suite> {
     vec![
@@ -229,6 +237,7 @@ pub(crate) fn suites() -> Vec<Suite> {
         Suite::local("tokio, LocalSet, paused", || tokio_local(true)),
         Suite::local("block_on", || (lite(), SmolTimer::new())),
         Suite::shared("block_on, Send parts", || (lite(), SmolTimer::new())),
+        Suite::local("runloom::blocking", blocking),
         Suite::local("event loop", || (EventLoop::new(), SmolTimer::new())),
     ]
 }
