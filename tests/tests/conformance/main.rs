@@ -1,6 +1,7 @@
 //! Every kind of executor, and its timer, held to the conformance suite (X2, X3, X5, C3, C8).
 #![allow(clippy::unwrap_used)]
 
+mod bare;
 mod faults;
 mod hosts;
 

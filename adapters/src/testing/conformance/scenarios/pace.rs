@@ -29,9 +29,16 @@ pub(in super::super) async fn yield_now() {
     .await;
 }
 
-/// Yields until `holds`.
+/// Most turns that are given away for one thing to happen.
+const MOST_TURNS: u32 = 5_000_000;
+
+/// Yields until `holds`, or until it is clear that it never will: then what follows says so, and a task that is stuck
+/// does not keep its thread busy for good.
 pub(in super::super) async fn until(holds: impl Fn() -> bool) {
-    while !holds() {
+    for _ in 0..MOST_TURNS {
+        if holds() {
+            return;
+        }
         yield_now().await;
     }
 }
@@ -85,6 +92,11 @@ pub(super) fn fairness<K: Kind>(exec: &dyn Runs<K>) -> Result<Found, Wrong> {
         enough && turned.load(Ordering::SeqCst) == TURNS
     })));
     let polls = (read.driver.polls(), alone.driver.polls());
+    let got = (lock(&read.read).len(), turns.load(Ordering::SeqCst));
+    ensure(
+        got.0 >= 1_000 && got.1 == TURNS,
+        format_args!("{} events were read, {} turns given", got.0, got.1),
+    )?;
     for stage in [&read, &alone] {
         stage.with_handle(|handle| handle.cancel())?;
         stage.settle();
