@@ -67,6 +67,8 @@ pub use runloom_core as core;
 #[cfg(not(target_family = "wasm"))]
 pub mod blocking;
 pub mod http;
+#[cfg(any(feature = "smol", feature = "tokio"))]
+pub mod http1;
 #[cfg(feature = "smol")]
 pub mod smol;
 #[cfg(feature = "tokio")]

@@ -23,6 +23,7 @@
 //! # }
 //! ```
 
+pub mod http;
 mod spawn;
 mod timer;
 
