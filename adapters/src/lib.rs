@@ -79,6 +79,8 @@ mod engine;
 mod feed;
 mod gate;
 mod host;
+#[cfg(all(test, runloom_loom))]
+mod models;
 mod outcome;
 mod panics;
 mod registry;

@@ -10,6 +10,7 @@ use crate::CancellationToken;
 use crate::core::output::CancelReply;
 use crate::run::RunHandle;
 use crate::start::RunOptions;
+use crate::sync::Arc;
 use crate::timer::ManualTimer;
 
 /// By the handle and by the token, at every moment of rest: one poll of the driver is enough.
@@ -44,7 +45,7 @@ pub(super) fn while_busy<K: Kind>(exec: &dyn Runs<K>) -> Result<Found, Wrong> {
         let mut setting = Setting::new(&ManualTimer::new(), Endless);
         setting.options = RunOptions::new().unattended().cancellation_token(token.clone());
         let stage = setting.start(exec)?;
-        let driver = std::sync::Arc::clone(&stage.driver);
+        let driver = Arc::clone(&stage.driver);
         exec.run(K::task(async move { super::pace::until(|| driver.polls() >= 3).await }));
         let own = stage.with_handle(RunHandle::cancellation_token)?;
         let before = stage.driver.polls();
