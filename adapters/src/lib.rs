@@ -63,6 +63,7 @@
 pub use runloom_core as core;
 
 pub mod http;
+pub mod mcp;
 #[cfg(feature = "smol")]
 pub mod smol;
 

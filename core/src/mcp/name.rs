@@ -13,7 +13,7 @@ const LONGEST: usize = 64;
 const MARK: usize = 9;
 
 /// The names under which a model gets to see tools that their server calls `names`: `prefix` and the name, where that is
-/// 1 to 64 of `[a-zA-Z0-9_-]`; else what can be kept of it and a hash of the whole, such as `files_read_4f0c2b1d` for
+/// 1 to 64 of `[a-zA-Z0-9_-]`; else what can be kept of it and a hash of the whole, such as `files_read_601e4eb6` for
 /// `files.read`.
 ///
 /// The result has one name for each of `names`, in their order. Equal names get equal results and different names get
