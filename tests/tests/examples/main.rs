@@ -6,6 +6,7 @@ mod blocking;
 mod chat;
 mod events;
 mod inspect;
+mod mcp;
 mod program;
 mod secrets;
 mod server;
