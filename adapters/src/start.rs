@@ -46,6 +46,7 @@ impl From<Vec<Part>> for UserInput {
 pub struct RunOptions {
     unattended: bool,
     token: Option<CancellationToken>,
+    depth: u32,
 }
 
 impl RunOptions {
@@ -65,6 +66,12 @@ impl RunOptions {
     /// no request (C2).
     pub fn cancellation_token(mut self, token: CancellationToken) -> Self {
         self.token = Some(token);
+        self
+    }
+
+    /// Lies inside of this many other runs.
+    pub(crate) fn nested(mut self, depth: u32) -> Self {
+        self.depth = depth;
         self
     }
 }
@@ -123,7 +130,7 @@ pub(crate) fn start<F: Flavour, T: Timer + Clone, X: Transport>(
     let key = engine.registry.next_run()?;
     // The host's own code runs between reserving and occupying: no lock is held.
     let id = RunId::new(engine.new_id(IdKind::Run, key.number()))?;
-    let seed = RunSeed { id, token: CancellationToken::new() };
+    let seed = RunSeed { id, token: CancellationToken::nested(options.depth) };
     let transport = transport(&seed);
     let timer = engine.timer.clone();
     let now = timer.now();
