@@ -10,4 +10,5 @@ mod mcp;
 mod program;
 mod secrets;
 mod server;
+mod sub_agent;
 mod usage;
