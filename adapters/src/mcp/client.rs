@@ -73,7 +73,7 @@ impl<X: McpTransport> McpClient<X> {
     /// [`McpError::Closed`] if the connection ends before.
     pub async fn connect(transport: X, options: McpOptions) -> Result<Self, McpError> {
         let McpOptions { info, limits, prefix, trusted } = options;
-        let shared = Shared::new(McpConnection::new(info, limits), transport);
+        let shared = Shared::new(McpConnection::new(info, limits).secrets(transport.secrets()), transport);
         let waiter = Waiter::new(&shared);
         let server = poll_fn(|cx| {
             waiter.poll(cx, |state| match (&state.closed, state.connection.server()) {

@@ -10,10 +10,12 @@
 //! A call that is dropped, as a run does when it is cancelled, is taken back: the server is told with the next line that
 //! is written, which is tried at once.
 //!
-//! The feature `smol` has a transport for servers that are programs: `smol::StdioServer`.
+//! [`McpHttp`] is a transport for servers behind HTTP, over any client of [`crate::http`]. The feature `smol` has one for
+//! servers that are programs: `smol::StdioServer`.
 
 mod call;
 mod client;
+mod http;
 mod shared;
 mod tool;
 mod transport;
@@ -25,5 +27,6 @@ pub use crate::core::mcp::{
 };
 pub use call::{McpCall, McpUpdate};
 pub use client::{McpClient, McpOptions};
+pub use http::McpHttp;
 pub use tool::{LocalMcpTool, McpTool};
 pub use transport::McpTransport;

@@ -1,6 +1,7 @@
 //! What carries lines to a server and back.
 
 use crate::core::mcp::{McpError, McpLine};
+use crate::core::provider::Secret;
 use std::task::{Context, Poll};
 
 /// Carries lines to one server and back. Nothing here needs `Send`: clients, calls and tools are `Send` exactly when
@@ -13,6 +14,11 @@ use std::task::{Context, Poll};
 /// A [`LineBuffer`](super::LineBuffer) makes lines of bytes within the bound of
 /// [`McpLimits::line_bytes`](super::McpLimits::line_bytes).
 pub trait McpTransport {
+    /// What the server was given, or knows, that nobody is to see: masked in every error (M5). Asked once, at first.
+    fn secrets(&self) -> Vec<Secret> {
+        Vec::new()
+    }
+
     /// Sends a line, which holds no line feed and gets its end here. After `Pending` the next call brings the same line
     /// and goes on with it.
     ///

@@ -193,16 +193,18 @@ impl StdioTransport {
         if !said.is_empty() {
             let from = said.char_indices().rev().nth(TOLD - 1).map_or(0, |(at, _)| at);
             let said = said.get(from..).unwrap_or_default();
-            let masked = |text: String, secret: &Secret| secret.mask(&text).to_string();
-            let said = self.secrets.iter().fold(said.to_owned(), masked);
             text.push_str("; its last words: ");
-            text.push_str(&said);
+            text.push_str(said);
         }
         McpError::closed(&text)
     }
 }
 
 impl McpTransport for StdioTransport {
+    fn secrets(&self) -> Vec<Secret> {
+        self.secrets.clone()
+    }
+
     fn poll_send(&mut self, cx: &mut Context<'_>, line: &str) -> Poll<Result<(), McpError>> {
         if self.sending.is_empty() {
             self.sending.extend_from_slice(line.as_bytes());

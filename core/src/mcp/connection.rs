@@ -9,11 +9,13 @@ use super::progress::McpProgress;
 use super::tools::McpToolList;
 use super::version::McpServerInfo;
 use super::write::{McpClientInfo, Writer};
+use crate::provider::Secret;
 use crate::text::Text;
 use crate::tool::ToolOutput;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 /// Names a request of the client within its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -87,6 +89,7 @@ pub struct McpConnection {
     answers: usize,
     events: VecDeque<McpEvent>,
     ignored: McpIgnored,
+    secrets: Vec<Secret>,
 }
 
 #[derive(Debug)]
@@ -130,10 +133,18 @@ impl McpConnection {
             answers: 0,
             events: VecDeque::new(),
             ignored: McpIgnored::default(),
+            secrets: Vec::new(),
         };
         let line = connection.writer().initialize(1);
         connection.outgoing.push_back(Outgoing::Request(1, line));
         connection
+    }
+
+    /// Masks these in every error, such as what the server was given to authorize itself or others by (M5).
+    #[must_use]
+    pub fn secrets(mut self, secrets: Vec<Secret>) -> Self {
+        self.secrets = secrets;
+        self
     }
 
     /// What the server says about itself, once the handshake is over.
@@ -241,6 +252,7 @@ impl McpConnection {
                 let error = McpError::LineTooLong { limit: self.limits.line_bytes, observed: bytes };
                 self.response(id, Err(error));
             }
+            McpLine::Failed { id, error } => self.response(id, Err(error)),
             McpLine::TooLong { id: None, .. } => self.malformed(Nonsense("too long, and answers no request")),
         }
     }
@@ -251,6 +263,7 @@ impl McpConnection {
         if matches!(self.phase, Phase::Closed(_)) {
             return;
         }
+        let error = error.masked(&self.secrets);
         self.phase = Phase::Closed(error.clone());
         self.outgoing.clear();
         self.answers = 0;
@@ -331,6 +344,7 @@ impl McpConnection {
     }
 
     fn response(&mut self, id: u64, result: Result<&str, McpError>) {
+        let result = result.map_err(|error| error.masked(&self.secrets));
         match &self.phase {
             Phase::Greeting(asked) if *asked == id => return self.greeted(result),
             Phase::Asking(asked, refusal) if *asked == id => {

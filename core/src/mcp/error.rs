@@ -1,6 +1,7 @@
 //! What can go wrong between a client and a server.
 
 use crate::problem::clean;
+use crate::provider::Secret;
 use crate::text::Text;
 use crate::tool::{Certainty, ToolFault, ToolOutput};
 use alloc::format;
@@ -35,6 +36,17 @@ pub enum McpError {
         /// The server's text.
         message: Text,
     },
+    /// The server refused a request with an HTTP status.
+    #[error("the MCP server answered with status {status}: {message}")]
+    Http {
+        /// The status.
+        status: u16,
+        /// What stood in the body.
+        message: Text,
+    },
+    /// A request was sent and its exchange broke off; the connection goes on.
+    #[error("the answer of the MCP server was lost: {0}")]
+    Lost(Text),
     /// The answer to a request has a form that means nothing.
     #[error("the answer of the MCP server cannot be read: {0}")]
     Malformed(Text),
@@ -79,6 +91,26 @@ impl McpError {
         Self::Closed(clean(why, MAX_ERROR_TEXT))
     }
 
+    /// With `secrets` masked, which a server may repeat in what it says (M5).
+    #[must_use]
+    pub fn masked(self, secrets: &[Secret]) -> Self {
+        let mask = |text: Text| secrets.iter().fold(text, |text, secret| secret.mask(&text));
+        match self {
+            Self::Closed(text) => Self::Closed(mask(text)),
+            Self::Lost(text) => Self::Lost(mask(text)),
+            Self::Malformed(text) => Self::Malformed(mask(text)),
+            Self::Version(text) => Self::Version(mask(text)),
+            Self::Server { code, message } => Self::Server { code, message: mask(message) },
+            Self::Http { status, message } => Self::Http { status, message: mask(message) },
+            same @ (Self::NotReady
+            | Self::LineTooLong { .. }
+            | Self::TooManyRequests { .. }
+            | Self::TooManyTools { .. }
+            | Self::Arguments
+            | Self::InputRequired) => same,
+        }
+    }
+
     /// What a failed call means for the model and for the run: arguments that the server refuses are a result that the
     /// model gets to see, everything else is a failure of the tool's infrastructure (T3).
     ///
@@ -99,7 +131,10 @@ impl McpError {
             Self::Server { code, .. } if NOT_ENTERED.contains(&code) => {
                 fault.certainty = Certainty::Definitive;
             }
+            Self::Http { status: 429 | 502..=504, .. } => fault.retryable = true,
             Self::Server { .. }
+            | Self::Http { .. }
+            | Self::Lost(_)
             | Self::Closed(_)
             | Self::Malformed(_)
             | Self::LineTooLong { .. }

@@ -1,5 +1,6 @@
 //! Lines out of bytes: the framing of streams, with a bound.
 
+use super::error::McpError;
 use super::scan::IdScan;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -17,6 +18,13 @@ pub enum McpLine {
         bytes: u64,
         /// The number of the request that it answers, where it says so.
         id: Option<u64>,
+    },
+    /// No line: what came instead of the answer to a request, where each has an exchange of its own.
+    Failed {
+        /// The number of the request.
+        id: u64,
+        /// What happened to it.
+        error: McpError,
     },
 }
 

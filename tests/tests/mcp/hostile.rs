@@ -3,7 +3,10 @@
 use crate::wire::{Server, said, text};
 use futures_lite::future::{block_on, poll_once};
 use runloom::mcp::{McpClient, McpError, McpLimits, McpLine, McpOptions};
+use runloom::testing::Random;
+use runloom_core::mcp::{LineBuffer, McpClientInfo, McpConnection, McpEvent};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 #[test]
 fn garbage_between_answers_harms_nobody() {
@@ -96,6 +99,60 @@ fn a_handshake_that_comes_to_nothing_is_an_error() {
         McpError::Version("1999-01-01".into())
     );
     assert!(matches!(connect(result(json!([]))), McpError::Malformed(_)));
+}
+
+/// Lines that were good once, with bytes changed, taken out and doubled: whatever they say then, each call has at most
+/// one end, and what is held stays within its bounds.
+#[test]
+fn damaged_lines_do_no_damage() {
+    const LINES: [&str; 6] = [
+        r#"{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"hé"},{"type":"image","data":"Zm9v","mimeType":"image/png"}],"structuredContent":{"a":[1.5]}}}"#,
+        r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"no","data":{"x":null}}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":3,"progress":1,"total":2,"message":"m"}}"#,
+        r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"a.b","inputSchema":{"type":"object"}}],"nextCursor":"c"}}"#,
+        r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#,
+        r#"[{"jsonrpc":"2.0","id":5,"result":{}},{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}]"#,
+    ];
+    let mut random = Random::new(7);
+    let (mut ended, mut ignored) = (0, 0);
+    for _ in 0..4_000 {
+        let mut connection = McpConnection::new(McpClientInfo::default(), McpLimits::default());
+        let welcome =
+            r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{}}}"#;
+        connection.receive(McpLine::Text(welcome.into()));
+        connection.list_tools().expect("a list");
+        for _ in 0..3 {
+            connection.call_tool("t", "{}", true).expect("a call");
+        }
+        let (mut buffer, mut lines) = (LineBuffer::new(300), Vec::new());
+        for line in LINES {
+            let mut bytes = line.as_bytes().to_vec();
+            for _ in 0..random.below(4) {
+                let at = random.below(bytes.len() as u64) as usize;
+                match random.below(4) {
+                    0 => bytes[at] = random.below(256) as u8,
+                    1 if bytes.len() > 1 => drop(bytes.remove(at)),
+                    3 => bytes.truncate(at.max(1)),
+                    _ => bytes.insert(at, bytes[at]),
+                }
+            }
+            buffer.feed(&bytes, &mut lines);
+            buffer.feed(b"\n", &mut lines);
+        }
+        buffer.finish(&mut lines);
+        lines.into_iter().for_each(|line| connection.receive(line));
+        let mut ends = BTreeSet::new();
+        while let Some(event) = connection.next_event() {
+            if let McpEvent::Called(request, _) | McpEvent::Listed(request, _) = event {
+                assert!(ends.insert(request), "{request:?} ended twice");
+                ended += 1;
+            }
+        }
+        assert_eq!(ends.len() + connection.open_requests(), 4);
+        ignored += connection.ignored().malformed;
+        assert!(std::iter::from_fn(|| connection.next_line()).count() < 20);
+    }
+    assert!(ended > 4_000 && ignored > 4_000, "{ended}, {ignored}");
 }
 
 #[test]

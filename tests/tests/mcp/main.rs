@@ -3,6 +3,7 @@
 mod client;
 mod hand_off;
 mod hostile;
+mod http;
 mod local;
 mod run;
 mod server;
