@@ -28,9 +28,11 @@ pub mod capabilities;
 pub mod content;
 pub mod event;
 pub mod input;
+mod lanes;
 pub mod message;
 pub mod outcome;
 pub mod patch;
+pub mod verify;
 pub mod version;
 
 pub use capabilities::AgentCapabilities;
@@ -40,5 +42,6 @@ pub use input::RunAgentInput;
 pub use message::{Message, Role};
 pub use outcome::{Interrupt, ResumeEntry, ResumeStatus, RunOutcome, SubagentOutcome, TokenUsage};
 pub use patch::Operation;
+pub use verify::{Mode, Rule, VerificationError, Verifier};
 pub use version::{PROTOCOL_VERSION, Version};
 pub use wire::{DecodeError, Decoded, Notice};
