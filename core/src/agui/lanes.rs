@@ -96,7 +96,6 @@ pub(crate) struct Item {
 
 /// What a chunk does.
 #[derive(Clone, Copy, Debug)]
-#[allow(dead_code)]
 pub(crate) enum Plan<'a> {
     /// Opens an item in the lane of its tag, closing the one that is there.
     Open,

@@ -25,6 +25,8 @@
 #[macro_use]
 pub mod wire;
 pub mod capabilities;
+pub mod compact;
+pub mod consume;
 pub mod content;
 pub mod event;
 pub mod input;
@@ -32,10 +34,12 @@ mod lanes;
 pub mod message;
 pub mod outcome;
 pub mod patch;
+pub mod sse;
 pub mod verify;
 pub mod version;
 
 pub use capabilities::AgentCapabilities;
+pub use compact::compact;
 pub use content::{Content, ContentPart};
 pub use event::{Base, Event, EventType, Metadata, TextRole};
 pub use input::RunAgentInput;

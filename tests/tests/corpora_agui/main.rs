@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 mod cases;
 mod shapes;
+mod streams;
 
 fn folder() -> Option<PathBuf> {
     corpora::root().map(|root| root.join("agui")).filter(|folder| folder.is_dir())
@@ -26,6 +27,7 @@ fn fixtures_of_the_specification() {
     let Some(folder) = folder() else { return corpora::skipped("agui") };
     let (cases, verdicts) = cases::check(&folder);
     let shapes = shapes::check(&folder);
-    println!("corpora agui: {cases} cases ({verdicts} verdicts), {shapes} shapes");
-    corpora::used("agui", cases + shapes, verdicts);
+    let streams = streams::check(&folder);
+    println!("corpora agui: {cases} cases ({verdicts} verdicts), {shapes} shapes, {streams} streams");
+    corpora::used("agui", cases + shapes + streams, verdicts);
 }

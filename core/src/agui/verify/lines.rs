@@ -2,7 +2,9 @@
 
 use super::{Mode, Rule, Verifier};
 use crate::agui::Event;
+use crate::json;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
 /// A stream that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,6 +18,22 @@ pub struct Rejected {
     pub id: Option<String>,
     /// What is wrong.
     pub detail: String,
+}
+
+impl Rejected {
+    /// One JSON object that says where and why: `ok` (false), `at`, `rule`, `id` (null if there is none) and `detail`.
+    pub fn to_json(&self) -> String {
+        let mut out = Vec::new();
+        let mut object = json::Object::begin(&mut out);
+        object.bool("ok", false).u64("at", self.at as u64).str("rule", self.rule.as_str());
+        match &self.id {
+            Some(id) => object.str("id", id),
+            None => object.raw("id", "null"),
+        };
+        object.str("detail", &self.detail);
+        object.end();
+        String::from_utf8(out).unwrap_or_default()
+    }
 }
 
 /// Judges a stream of events that stand one on a line, and counts them. Empty lines are no events; events of unknown types

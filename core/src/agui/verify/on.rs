@@ -99,19 +99,14 @@ impl Verifier {
         let starts = kind == EventType::RunStarted;
         let fails = kind == EventType::RunError;
         let stream = self.mode == Mode::Stream;
-        let rule = match self.order.phase {
+        let (rule, detail) = match self.order.phase {
             Phase::Before if starts || fails => return Ok(()),
-            Phase::Before => Rule::NotStarted,
-            Phase::Open if starts => Rule::DuplicateRunStarted,
+            Phase::Before => (Rule::NotStarted, "no run has started"),
+            Phase::Open if starts => (Rule::DuplicateRunStarted, "the run is open"),
             Phase::Open => return Ok(()),
             Phase::Finished if stream && (starts || fails) => return Ok(()),
             Phase::Failed if stream && starts => return Ok(()),
-            Phase::Finished | Phase::Failed => Rule::RunEnded,
-        };
-        let detail = match rule {
-            Rule::NotStarted => "no run has started",
-            Rule::DuplicateRunStarted => "the run is open",
-            _ => "the run has ended",
+            Phase::Finished | Phase::Failed => (Rule::RunEnded, "the run has ended"),
         };
         self.judge(kind, Broken { rule, id: None, detail: detail.into() })
     }
