@@ -224,7 +224,7 @@ impl Order {
     /// Appends what is open to a text.
     pub(super) fn dump(&self, text: &mut String) {
         let mut items = self.open_items();
-        items.sort_by(|a, b| (b.kind.rank(), &a.id).cmp(&(a.kind.rank(), &b.id)));
+        items.sort_by(|a, b| (b.kind.rank(), &a.id, &a.owner).cmp(&(a.kind.rank(), &b.id, &b.owner)));
         if items.is_empty() {
             text.push_str(" [nothing open]");
             return;
