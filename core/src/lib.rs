@@ -65,6 +65,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod agui;
 pub mod assemble;
 mod clock;
 pub mod config;
