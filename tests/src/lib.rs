@@ -8,5 +8,10 @@ pub mod corpora;
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
 
+/// The Rust code of the page about AG-UI.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/agui.md")]
+pub struct Agui;
+
 pub mod providers;
 pub mod runs;
