@@ -66,6 +66,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod assemble;
+mod base64;
 mod clock;
 pub mod config;
 pub mod error;
@@ -92,6 +93,7 @@ pub mod provider;
 mod read_json;
 mod retry;
 mod run;
+pub mod saved;
 pub mod suspend;
 pub mod text;
 pub mod time;
