@@ -81,6 +81,7 @@ pub mod json;
 pub mod laws;
 pub mod log;
 mod machine;
+pub mod mcp;
 pub mod message;
 pub mod model;
 pub mod outcome;
