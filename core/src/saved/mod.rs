@@ -121,7 +121,7 @@ pub enum ImportProblem {
     /// Not an id.
     #[error(transparent)]
     Id(#[from] IdError),
-    /// Not the base64 of anything: standard letters, padded.
+    /// Not the base64 of anything.
     #[error("not base64")]
     Base64,
     /// Not the hash that belongs to the call: name, place or arguments are not those that were saved.

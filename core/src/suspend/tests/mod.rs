@@ -130,7 +130,8 @@ fn each_malformed_kind_is_refused_at_its_place() {
     use ImportProblem as P;
     let kind = |expected| P::Kind { expected };
     let unknown = |what| P::Unknown { what };
-    let cases: [(&str, Value, P); 30] = [
+    let cases: [(&str, Value, P); 31] = [
+        ("/messages/0/parts/1/data", json!("Zh=="), P::Differs),
         ("/format", json!("runloom.snapshot"), P::Format { expected: "runloom.suspended" }),
         ("/version", json!(0), P::Version { found: 0, known: 1 }),
         ("/version", json!(2), P::Version { found: 2, known: 1 }),
@@ -148,7 +149,7 @@ fn each_malformed_kind_is_refused_at_its_place() {
         ("/messages/0/role", json!("system"), unknown("role")),
         ("/messages/0/parts", json!([]), P::Message(crate::message::MessageError::Empty)),
         ("/messages/0/parts/0/type", json!("video"), unknown("kind of part")),
-        ("/messages/0/parts/1/data", json!("Zh=="), P::Base64),
+        ("/messages/0/parts/1/data", json!("Zg="), P::Base64),
         ("/messages/2/parts/0/status", json!("ok"), unknown("status of a result")),
         (
             "/messages/2/parts/0/content/0",
