@@ -213,7 +213,7 @@ fn content(events: &[Envelope]) -> Vec<String> {
         let mut json: serde_json::Value = serde_json::from_str(&envelope.to_json(&run)).unwrap();
         let members = json.as_object_mut().unwrap();
         members.remove("seq").unwrap();
-        members.remove("at_us").unwrap();
+        members.remove("at").unwrap();
         json.to_string()
     });
     content.collect()

@@ -2,6 +2,7 @@
 
 use crate::hand::*;
 use crate::suspend::{Story, tools};
+use runloom_core::Input;
 use runloom_core::config::Config;
 use runloom_core::error::Misuse;
 use runloom_core::history::{History, HistoryBounds, HistoryError};
@@ -12,8 +13,7 @@ use runloom_core::message::{Message, MessageBounds, Part, Role};
 use runloom_core::model::ModelSpec;
 use runloom_core::saved::ImportProblem;
 use runloom_core::suspend::{Resume, ResumeError, Suspended};
-use runloom_core::tool::{Access, ApprovalPolicy, ToolAsk, ToolEnd, ToolItem, ToolOutput, ToolSpec};
-use runloom_core::{Input, Run};
+use runloom_core::tool::{Access, ApprovalPolicy, ToolAsk, ToolEnd, ToolItem, ToolSpec};
 use std::sync::Arc;
 
 /// A run that waits for consent to its second call and for its client, as text.
@@ -236,17 +236,4 @@ fn a_run_that_is_to_be_put_aside_again_gives_another_value_of_the_same_run() {
         value["log_bytes"].take();
     }
     assert_eq!(first, second, "but for the two events nothing has changed");
-}
-
-#[test]
-fn a_machine_that_resumes_can_be_cloned_and_looked_at() {
-    let (story, json) = waiting();
-    let mut run = Run::new(RunId::new("r").unwrap(), Arc::new(Config::default()));
-    let mut out = runloom_core::Outbox::new();
-    let _ = run
-        .step(runloom_core::time::Time::ZERO, Input::Resume(Box::new(story.resume_of(&json))), &mut out)
-        .unwrap();
-    assert_eq!(run.requests().len(), 2);
-    assert!(run.awaits_people());
-    let _ = ToolOutput::text("");
 }
