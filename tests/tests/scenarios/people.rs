@@ -17,7 +17,7 @@ pub(crate) fn answer(words: &mut Words<'_>) -> HostAnswer {
         "edit" => HostAnswer::allow_with(words.text()),
         "edit_always" => HostAnswer::Allow { remember: true, arguments: Some(words.text().into()) },
         "deny" => HostAnswer::deny(words.text()),
-        "value" => HostAnswer::value(words.text()),
+        "value" => HostAnswer::value(words.raw()),
         "choose" => {
             let mut chosen = Vec::new();
             while let Some((id, values)) = words.pair() {

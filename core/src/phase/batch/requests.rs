@@ -215,7 +215,8 @@ impl Batch {
         if self.requests.questions >= most && matches!(asker, Asker::Running(..)) {
             return Err(AskError::TooMany { limit: most });
         }
-        let most = most.saturating_mul(ASKED_PER_OPEN);
+        // Each call may be asked about, and handed to the client, once.
+        let most = most.saturating_mul(ASKED_PER_OPEN).saturating_add(self.slots.len().saturating_mul(2));
         if self.requests.asked() as usize >= most {
             return Err(AskError::TooMany { limit: most });
         }
@@ -351,7 +352,9 @@ impl Batch {
         out: &mut Outbox,
     ) {
         let Some((request, at, asker)) = self.release(m, index, EntryState::Over, out) else { return };
-        let answered = HostAnswered { request, answer: answer.clone(), source };
+        let secret = matches!(&request.kind, RequestKind::Question(question) if question.secret);
+        let shown = (!secret).then(|| answer.clone());
+        let answered = HostAnswered { request, answer: shown, source };
         m.emit(Event::HostInputAnswered(Arc::new(answered)));
         match asker {
             Asker::Consent => self.on_consent(m, at, answer, out),
@@ -374,9 +377,19 @@ impl Batch {
                     HostAnswer::Refused(refusal) => Err(AskError::Refused(refusal)),
                     other => Ok(other),
                 };
+                if let (Asker::Kept(_), true) = (&asker, secret) {
+                    self.keep_secret(at, true);
+                }
                 self.deliver(m, at, asker, answer, out);
             }
         }
+    }
+
+    /// Notes whether the call holds a secret answer: it must not stand in the value of a suspended run (H6).
+    pub(super) fn keep_secret(&mut self, at: usize, secret: bool) {
+        let Some(slot) = self.slots.get_mut(at) else { return };
+        let before = core::mem::replace(&mut slot.secret, secret);
+        self.secrets = self.secrets.saturating_sub(usize::from(before)).saturating_add(usize::from(secret));
     }
 
     /// Nobody answers: its asker is told.

@@ -2,6 +2,7 @@
 
 use super::requests::Asker;
 use super::{Batch, Slot, State, result};
+use crate::input::Answerers;
 use crate::machine::Machine;
 use crate::message::ToolCall;
 use crate::output::Outbox;
@@ -11,9 +12,10 @@ use crate::tool::{Resumption, ToolSpec};
 use alloc::sync::Arc;
 
 impl Batch {
-    /// Whether the batch waits for answers only: nothing is under way, and a call waits.
+    /// Whether the batch waits for answers only: nothing is under way, and a call waits. A secret answer whose tool has not
+    /// had its turn keeps it from being put aside.
     pub(crate) fn is_suspendable(&self) -> bool {
-        self.preparing + self.authorizing + self.running == 0 && self.waiting > 0
+        self.preparing + self.authorizing + self.running + self.secrets == 0 && self.waiting > 0
     }
 
     /// What keeps the batch from being put aside.
@@ -24,7 +26,8 @@ impl Batch {
             | State::Authorizing(..)
             | State::Begun(_)
             | State::Running(_) => true,
-            State::Waiting | State::Queued | State::Done(_) => false,
+            State::Queued => slot.secret,
+            State::Waiting | State::Done(_) => false,
         };
         NotSuspendable { calls: self.slots.iter().filter(busy).map(|slot| slot.call.call).collect() }
     }
@@ -90,6 +93,10 @@ pub(crate) fn resume(
         slot.started = call.started;
         slot
     });
+    if cancelled {
+        // Nobody is asked any more, so that nothing ends for want of someone who answers.
+        m.answerers = Answerers::default();
+    }
     let mut batch = Batch::of(slots.collect(), value.answer.clone());
     let waiting = u32::try_from(value.requests().count()).unwrap_or(u32::MAX);
     batch.requests.before = value.asked.saturating_sub(waiting);
