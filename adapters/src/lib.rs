@@ -56,15 +56,23 @@
 //!   return, it is committed and its log closed, on every executor alike (C7, C8, C10).
 //! - [`Host::shared`] takes [`Model`], [`Tool`] and [`Approver`], whose futures are `Send`; [`Host::local`] takes
 //!   [`LocalModel`], [`LocalTool`] and [`LocalApprover`], which may hold what stays on one thread.
-//! - Nothing here reads a clock or starts a thread. The feature `smol` brings a timer and an HTTP client.
+//! - Nothing here starts a thread, and only [`blocking`] reads a clock, for programs without an executor. The features `smol` and `tokio` bring a timer and an HTTP client
+//!   each.
 //!
 //! The state machine itself is the crate [`runloom_core`], here as [`core`].
 
 pub use runloom_core as core;
 
+// A browser's thread cannot park.
+#[cfg(not(target_family = "wasm"))]
+pub mod blocking;
 pub mod http;
+#[cfg(any(feature = "smol", feature = "tokio"))]
+pub mod http1;
 #[cfg(feature = "smol")]
 pub mod smol;
+#[cfg(feature = "tokio")]
+pub mod tokio;
 
 mod control;
 mod driver;
@@ -72,6 +80,8 @@ mod engine;
 mod feed;
 mod gate;
 mod host;
+#[cfg(all(test, runloom_loom))]
+mod models;
 mod outcome;
 mod panics;
 mod registry;

@@ -1,39 +1,35 @@
 //! A connection with or without TLS, and the kinds of its failures.
 
+use super::network::{Network, Wire};
 use crate::http::{HttpError, HttpErrorText};
-use async_net::TcpStream;
-use futures_lite::{AsyncRead, AsyncWrite};
-use futures_rustls::client::TlsStream;
-use futures_rustls::rustls;
 use std::io;
-use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// The bytes between the client and its peer. Dropping it closes the socket.
-pub(super) enum Connection {
-    Plain(TcpStream),
-    Secure(Box<TlsStream<TcpStream>>),
+pub(super) enum Connection<N: Network> {
+    Plain(N::Plain),
+    Secure(Box<N::Secure>),
 }
 
-impl Connection {
+impl<N: Network> Connection<N> {
     pub(super) fn poll_read(&mut self, cx: &mut Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
         match self {
-            Self::Plain(stream) => Pin::new(stream).poll_read(cx, into),
-            Self::Secure(stream) => Pin::new(stream).poll_read(cx, into),
+            Self::Plain(stream) => stream.poll_read(cx, into),
+            Self::Secure(stream) => stream.poll_read(cx, into),
         }
     }
 
     pub(super) fn poll_write(&mut self, cx: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
         match self {
-            Self::Plain(stream) => Pin::new(stream).poll_write(cx, from),
-            Self::Secure(stream) => Pin::new(stream).poll_write(cx, from),
+            Self::Plain(stream) => stream.poll_write(cx, from),
+            Self::Secure(stream) => stream.poll_write(cx, from),
         }
     }
 
     pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
-            Self::Plain(stream) => Pin::new(stream).poll_flush(cx),
-            Self::Secure(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Plain(stream) => stream.poll_flush(cx),
+            Self::Secure(stream) => stream.poll_flush(cx),
         }
     }
 }

@@ -1,11 +1,10 @@
 //! Whom the client trusts, and the TLS configuration made of it.
 
 use crate::http::{HttpError, HttpErrorText};
-use futures_rustls::TlsConnector;
-use futures_rustls::pki_types::CertificateDer;
-use futures_rustls::pki_types::pem::PemObject;
-use futures_rustls::rustls::crypto::ring;
-use futures_rustls::rustls::{ClientConfig, RootCertStore};
+use rustls::crypto::ring;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -46,7 +45,7 @@ impl Authorities {
         Ok(())
     }
 
-    pub(super) fn connector(self) -> Result<TlsConnector, HttpError> {
+    pub(super) fn config(self) -> Result<Arc<ClientConfig>, HttpError> {
         // Named outright: a process-wide default would make this client depend on what else is linked.
         let provider = Arc::new(ring::default_provider());
         let mut config = ClientConfig::builder_with_provider(provider)
@@ -55,7 +54,7 @@ impl Authorities {
             .with_root_certificates(self.0)
             .with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(TlsConnector::from(Arc::new(config)))
+        Ok(Arc::new(config))
     }
 }
 

@@ -1,21 +1,8 @@
-//! An HTTP/1.1 client on `async-net`, with TLS by rustls and no runtime beneath it.
+//! An HTTP/1.1 client over the sockets of whatever runtime there is, with TLS by rustls.
 //!
-//! [`SmolHttpClient`] implements [`HttpClient`](crate::http::HttpClient):
-//!
-//! ```no_run
-//! use runloom::http::{HttpClient, HttpMethod, HttpRequest};
-//! use runloom::smol::http::SmolHttpClient;
-//!
-//! # async fn example() -> Result<(), runloom::http::HttpError> {
-//! let client = SmolHttpClient::builder().environment()?.build()?;
-//! let mut request = HttpRequest::new(HttpMethod::Post, "https://api.example.com/v1/messages");
-//! request.headers.append("content-type", "application/json")?;
-//! request.body = b"{}".to_vec();
-//! let response = client.send(request).await?;
-//! println!("{}", response.status);
-//! # Ok(())
-//! # }
-//! ```
+//! [`Http1Client`] implements [`HttpClient`](crate::http::HttpClient). Two runtimes have the sockets for it: see
+//! `smol::http::SmolHttpClient` and `tokio::http::TokioHttpClient`, behind the features of those names. What it sends,
+//! what it accepts and which errors it gives is the same on both.
 //!
 //! # What it does
 //!
@@ -32,7 +19,7 @@
 //! - Follow redirects, keep cookies, speak HTTP/2.
 //! - Time out. Connecting, waiting and reading last as long as the engine's deadlines let them; a caller without an engine
 //!   races the future against a timer and drops it.
-//! - Read the environment by itself: see [`SmolHttpClientBuilder::environment`].
+//! - Read the environment by itself: see [`Http1ClientBuilder::environment`].
 //!
 //! # What it logs
 //!
@@ -56,12 +43,14 @@ mod connection;
 mod encode;
 mod environment;
 mod exchange;
+pub(crate) mod network;
 mod no_proxy;
 mod proxy;
 mod read_buffer;
 mod target;
 mod tls;
 
-pub use body::SmolHttpBody;
-pub use builder::SmolHttpClientBuilder;
-pub use client::SmolHttpClient;
+pub use body::Http1Body;
+pub use builder::Http1ClientBuilder;
+pub use client::Http1Client;
+pub use network::Network;

@@ -2,6 +2,7 @@
 
 use super::connection::{Connection, lost};
 use super::encode::Message;
+use super::network::Network;
 use super::read_buffer::ReadBuffer;
 use crate::http::{HttpError, HttpErrorText};
 use std::future::poll_fn;
@@ -26,7 +27,10 @@ pub(super) struct Reply {
 ///
 /// A server may answer before it has read the whole request, and then close: reading goes on while the sending
 /// waits or fails, so that its answer is seen.
-pub(super) async fn exchange(connection: &mut Connection, message: Message) -> Result<Reply, HttpError> {
+pub(super) async fn exchange<N: Network>(
+    connection: &mut Connection<N>,
+    message: Message,
+) -> Result<Reply, HttpError> {
     let Message { head, body, mut call } = message;
     let mut sending = Sending { parts: [head, body], part: 0, sent: 0, done: false };
     let mut receiving = Receiving::default();
@@ -54,7 +58,7 @@ struct Sending {
 
 impl Sending {
     /// Sends what the connection takes. A failure ends the sending only: the reading tells what became of it.
-    fn poll(&mut self, connection: &mut Connection, cx: &mut Context<'_>) {
+    fn poll<N: Network>(&mut self, connection: &mut Connection<N>, cx: &mut Context<'_>) {
         while !self.done {
             let unsent = self.parts.get(self.part).map(|part| &part[self.sent..]);
             let written = match unsent {
@@ -82,7 +86,11 @@ struct Receiving {
 
 impl Receiving {
     /// Reads until the head of a final response is complete.
-    fn poll(&mut self, connection: &mut Connection, cx: &mut Context<'_>) -> Poll<Result<(), HttpError>> {
+    fn poll<N: Network>(
+        &mut self,
+        connection: &mut Connection<N>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), HttpError>> {
         loop {
             let room = HEAD_BYTES - self.interim_bytes;
             if self.buffer.filled().len() >= room {

@@ -2,6 +2,7 @@
 
 use super::connection::{Connection, lost};
 use super::exchange::{Reply, violation};
+use super::network::Network;
 use super::read_buffer::{READ_BYTES, ReadBuffer};
 use crate::http::{HttpError, HttpErrorText};
 use futures_core::Stream;
@@ -19,20 +20,20 @@ const FRAMING_BYTES: usize = 64 * 1024;
 ///
 /// Bytes are read from the connection when the stream is polled and not before. The connection is closed when the
 /// stream ends or fails, or when it is dropped.
-pub struct SmolHttpBody {
+pub struct Http1Body<N: Network> {
     /// `None` once the body has ended in whatever way.
-    open: Option<Open>,
+    open: Option<Open<N>>,
 }
 
-struct Open {
-    connection: Connection,
+struct Open<N: Network> {
+    connection: Connection<N>,
     call: Call<RecvBody>,
     buffer: ReadBuffer,
     framing_bytes: usize,
 }
 
-impl SmolHttpBody {
-    pub(super) fn new(connection: Connection, reply: Reply) -> Self {
+impl<N: Network> Http1Body<N> {
+    pub(super) fn new(connection: Connection<N>, reply: Reply) -> Self {
         let buffer = reply.buffer;
         let open = match reply.next {
             RecvResponseResult::RecvBody(call) => Some(Open { connection, call, buffer, framing_bytes: 0 }),
@@ -42,7 +43,9 @@ impl SmolHttpBody {
     }
 }
 
-impl Stream for SmolHttpBody {
+impl<N: Network> Unpin for Http1Body<N> {}
+
+impl<N: Network> Stream for Http1Body<N> {
     type Item = Result<Vec<u8>, HttpError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -55,7 +58,7 @@ impl Stream for SmolHttpBody {
     }
 }
 
-impl Open {
+impl<N: Network> Open<N> {
     /// The next bytes of the body, or `None` at its end.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Vec<u8>>, HttpError>> {
         loop {
@@ -103,8 +106,8 @@ impl Open {
     }
 }
 
-impl fmt::Debug for SmolHttpBody {
+impl<N: Network> fmt::Debug for Http1Body<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SmolHttpBody").field("ended", &self.open.is_none()).finish()
+        f.debug_struct("Http1Body").field("ended", &self.open.is_none()).finish()
     }
 }

@@ -1,23 +1,26 @@
 //! The configuration of a client.
 
-use super::client::{Shared, SmolHttpClient};
+use super::client::{Http1Client, Shared};
 use super::environment;
+use super::network::Network;
 use super::no_proxy::NoProxy;
 use super::proxy::{Proxies, Proxy};
 use super::tls::Authorities;
 use crate::http::HttpError;
 use std::fmt;
+use std::marker::PhantomData;
 
 /// Collects what differs from the defaults: built-in certificate authorities, no proxy.
 #[must_use]
-pub struct SmolHttpClientBuilder {
+pub struct Http1ClientBuilder<N: Network> {
     authorities: Authorities,
     proxies: Proxies,
+    network: PhantomData<fn() -> N>,
 }
 
-impl SmolHttpClientBuilder {
+impl<N: Network> Http1ClientBuilder<N> {
     pub(super) fn new() -> Self {
-        Self { authorities: Authorities::built_in(), proxies: Proxies::default() }
+        Self { authorities: Authorities::built_in(), proxies: Proxies::default(), network: PhantomData }
     }
 
     /// Trusts these certificate authorities too.
@@ -117,14 +120,14 @@ impl SmolHttpClientBuilder {
     /// # Errors
     ///
     /// [`HttpError::InvalidConfiguration`] if the TLS library refuses the configuration.
-    pub fn build(self) -> Result<SmolHttpClient, HttpError> {
-        let tls = self.authorities.connector()?;
-        Ok(SmolHttpClient::from_shared(Shared { tls, proxies: self.proxies }))
+    pub fn build(self) -> Result<Http1Client<N>, HttpError> {
+        let tls = self.authorities.config()?;
+        Ok(Http1Client::from_shared(Shared { tls, proxies: self.proxies }))
     }
 }
 
-impl fmt::Debug for SmolHttpClientBuilder {
+impl<N: Network> fmt::Debug for Http1ClientBuilder<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SmolHttpClientBuilder").field("proxies", &self.proxies).finish_non_exhaustive()
+        f.debug_struct("Http1ClientBuilder").field("proxies", &self.proxies).finish_non_exhaustive()
     }
 }

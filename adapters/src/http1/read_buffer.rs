@@ -1,6 +1,7 @@
 //! Bytes that were received and not yet read.
 
 use super::connection::Connection;
+use super::network::Network;
 use std::io;
 use std::task::{Context, Poll, ready};
 
@@ -27,9 +28,9 @@ impl ReadBuffer {
     /// Reads at most [`READ_BYTES`] more, with no more than `limit` bytes unread; `Ok(0)` is the peer's end.
     ///
     /// The caller sees to it that fewer than `limit` bytes are unread.
-    pub(super) fn poll_fill(
+    pub(super) fn poll_fill<N: Network>(
         &mut self,
-        connection: &mut Connection,
+        connection: &mut Connection<N>,
         cx: &mut Context<'_>,
         limit: usize,
     ) -> Poll<io::Result<usize>> {

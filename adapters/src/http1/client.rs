@@ -1,29 +1,31 @@
 //! The client: from a request to the head of its response.
 
-use super::body::SmolHttpBody;
-use super::builder::SmolHttpClientBuilder;
+use super::body::Http1Body;
+use super::builder::Http1ClientBuilder;
+use super::network::Network;
 use super::proxy::Proxies;
 use super::target::Target;
 use super::{connect, encode, exchange};
 use crate::http::{HttpClient, HttpError, HttpHeaders, HttpRequest, HttpResponse};
-use futures_rustls::TlsConnector;
+use rustls::ClientConfig;
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use ureq_proto::http::HeaderMap;
 
-/// An HTTP/1.1 client that needs no runtime. Clones share their configuration and are cheap.
-#[derive(Clone)]
-pub struct SmolHttpClient {
+/// An HTTP/1.1 client on one runtime's sockets; see the [module](super). Clones share their configuration and are cheap.
+pub struct Http1Client<N: Network> {
     shared: Arc<Shared>,
+    network: PhantomData<fn() -> N>,
 }
 
 /// What every request of a client and of its clones needs.
 pub(super) struct Shared {
-    pub(super) tls: TlsConnector,
+    pub(super) tls: Arc<ClientConfig>,
     pub(super) proxies: Proxies,
 }
 
-impl SmolHttpClient {
+impl<N: Network> Http1Client<N> {
     /// A client with the built-in certificate authorities and without a proxy.
     ///
     /// # Errors
@@ -34,34 +36,40 @@ impl SmolHttpClient {
     }
 
     /// A builder for everything else.
-    pub fn builder() -> SmolHttpClientBuilder {
-        SmolHttpClientBuilder::new()
+    pub fn builder() -> Http1ClientBuilder<N> {
+        Http1ClientBuilder::new()
     }
 
     pub(super) fn from_shared(shared: Shared) -> Self {
-        Self { shared: Arc::new(shared) }
+        Self { shared: Arc::new(shared), network: PhantomData }
     }
 }
 
-impl HttpClient for SmolHttpClient {
-    type Body = SmolHttpBody;
+impl<N: Network> Clone for Http1Client<N> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), network: PhantomData }
+    }
+}
 
-    async fn send(&self, request: HttpRequest) -> Result<HttpResponse<SmolHttpBody>, HttpError> {
+impl<N: Network> HttpClient for Http1Client<N> {
+    type Body = Http1Body<N>;
+
+    async fn send(&self, request: HttpRequest) -> Result<HttpResponse<Http1Body<N>>, HttpError> {
         let target = Target::parse(&request.url)?;
         let route = self.shared.proxies.route(&target);
         // Encoded first, so that a request that cannot be sent opens no connection.
         let message = encode::request(request, &target, route)?;
-        let mut connection = connect::open(&self.shared, &target, route).await?;
+        let mut connection = connect::open::<N>(&self.shared, &target, route).await?;
         let reply = exchange::exchange(&mut connection, message).await?;
         let status = reply.response.status().as_u16();
         let headers = received(reply.response.headers())?;
-        Ok(HttpResponse::new(status, headers, SmolHttpBody::new(connection, reply)))
+        Ok(HttpResponse::new(status, headers, Http1Body::new(connection, reply)))
     }
 }
 
-impl fmt::Debug for SmolHttpClient {
+impl<N: Network> fmt::Debug for Http1Client<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SmolHttpClient").field("proxies", &self.shared.proxies).finish_non_exhaustive()
+        f.debug_struct("Http1Client").field("proxies", &self.shared.proxies).finish_non_exhaustive()
     }
 }
 
