@@ -13,8 +13,8 @@ impl Config {
         // An escape that does not fit leaves room at the end of a piece.
         let shortest = self.limits.delta_bytes.saturating_sub(LONGEST_CHARACTER - 1).max(1);
         let deltas = usize::try_from(self.limits.response_bytes.div_ceil(shortest)).unwrap_or(usize::MAX);
-        // Each call may in one step be proposed, ask for consent, be refused it and end.
-        let calls = self.limits.calls.saturating_mul(4).saturating_add(self.limits.open_questions);
+        // Each call may in one step be proposed, be handed to the client, find nobody who answers, and end.
+        let calls = self.limits.calls.saturating_mul(5).saturating_add(self.limits.open_questions);
         calls.saturating_add(deltas).saturating_add(CLOSING_EVENTS + 4)
     }
 
@@ -33,13 +33,14 @@ impl Config {
             (limits.calls as u64).saturating_mul(limits.error_bytes.saturating_add(CLOSING_EVENT + ENVELOPE));
         let envelopes = (self.max_step_events() as u64).saturating_mul(ENVELOPE);
         let largest = limits.response_bytes.max(limits.payload_bytes);
-        let requests = (limits.calls as u64).saturating_mul(2).saturating_add(limits.open_questions as u64);
-        let requests = requests.saturating_mul(CLOSING_EVENT);
-        largest
-            .saturating_add(requests)
-            .saturating_add(finished)
-            .saturating_add(envelopes)
-            .saturating_add(OUTCOME_EXTRA)
+        let (calls, questions) = (limits.calls as u64, limits.open_questions as u64);
+        // A response ends, and each call is handed to the client, who is not there.
+        let response = largest.saturating_add(calls.saturating_mul(3).saturating_mul(CLOSING_EVENT));
+        // Or the time of everything that is asked is up, and the fallback of each question is recorded.
+        let answers = questions.saturating_mul(limits.answer_bytes.saturating_add(CLOSING_EVENT));
+        let time =
+            answers.saturating_add(calls.saturating_mul(CLOSING_EVENT)).saturating_add(limits.payload_bytes);
+        response.max(time).saturating_add(finished).saturating_add(envelopes).saturating_add(OUTCOME_EXTRA)
     }
 
     /// Encoded bytes that the largest closing set takes.

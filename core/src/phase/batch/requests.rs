@@ -30,7 +30,7 @@ pub(super) struct Requests {
     by_id: BTreeMap<RequestId, usize>,
     due: BTreeSet<(Time, usize)>,
     open: usize,
-    /// Open questions of tools that run.
+    /// Open questions of tools.
     questions: usize,
     /// Asked in earlier parts of the run.
     pub(super) before: u32,
@@ -58,6 +58,16 @@ pub(super) enum Asker {
     Running(OpId, u64),
     /// Its tool, which has returned with the question and wants this back.
     Kept(Text),
+}
+
+impl Asker {
+    /// Whether a tool asks.
+    const fn is_tool(&self) -> bool {
+        match self {
+            Self::Running(..) | Self::Kept(_) => true,
+            Self::Consent | Self::Client => false,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +118,7 @@ impl Requests {
         self.by_id.insert(request.id.clone(), index);
         self.due.extend(due.map(|due| (due, index)));
         self.open += 1;
-        self.questions += usize::from(matches!(asker, Asker::Running(..)));
+        self.questions += usize::from(asker.is_tool());
         self.entries.push(Entry { request, at, asker, state: EntryState::Open, due, responder: None });
         index
     }
@@ -121,7 +131,7 @@ impl Requests {
             self.due.remove(&(due, index));
         }
         self.open -= 1;
-        self.questions -= usize::from(matches!(entry.asker, Asker::Running(..)));
+        self.questions -= usize::from(entry.asker.is_tool());
         Some((Arc::clone(&entry.request), entry.responder.take()))
     }
 
@@ -212,7 +222,7 @@ impl Batch {
         let limits = &m.config.limits;
         question.check(limits.question_bytes, limits.answer_bytes)?;
         let most = limits.open_questions;
-        if self.requests.questions >= most && matches!(asker, Asker::Running(..)) {
+        if self.requests.questions >= most {
             return Err(AskError::TooMany { limit: most });
         }
         // Each call may be asked about, and handed to the client, once.
