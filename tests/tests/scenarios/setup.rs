@@ -110,11 +110,6 @@ impl Setup {
                 "answer_bytes" => limits.answer_bytes = number(value),
                 "approvals" => limits.approvals = count(value),
                 "late" => limits.late = count(value),
-                "preparations" => limits.preparations = count(value),
-                "open_questions" => limits.open_questions = count(value),
-                "question_bytes" => limits.question_bytes = number(value),
-                "answer_bytes" => limits.answer_bytes = number(value),
-                "approvals" => limits.approvals = count(value),
                 other => panic!("there is no limit {other:?}"),
             }
         }

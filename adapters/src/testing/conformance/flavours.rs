@@ -10,7 +10,7 @@ use crate::core::tool::{ToolFault, ToolInvocation, ToolOutput, ToolSpec};
 use crate::driver::Driver;
 use crate::host::{
     Flavour, Host, HostError, HostTransport, Local, LocalModel, LocalTool, Model, ModelContext, Shared,
-    ToolContext, local_tool_fn, tool_fn,
+    ToolContext, ToolReturn, local_tool_fn, tool_fn,
 };
 use crate::sync::Arc;
 use crate::testing::ScriptedTool;
@@ -137,7 +137,7 @@ impl<T: LocalTool> LocalTool for Stays<T> {
         self.inner.spec()
     }
 
-    async fn call(&self, invocation: ToolInvocation, cx: ToolContext) -> Result<ToolOutput, ToolFault> {
+    async fn call(&self, invocation: ToolInvocation, cx: ToolContext) -> Result<ToolReturn, ToolFault> {
         let _uses = self.used();
         self.inner.call(invocation, cx).await
     }
