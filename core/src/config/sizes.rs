@@ -26,8 +26,15 @@ impl Config {
         calls.saturating_add(self.limits.open_questions.saturating_mul(2)).saturating_add(4)
     }
 
-    /// Most encoded bytes that one machine step records.
+    /// Most encoded bytes that one machine step records (W6): the time of all questions may be up at once, and then the
+    /// fallback of each is recorded.
     pub fn max_step_bytes(&self) -> u64 {
+        let answers = (self.limits.open_questions as u64).saturating_mul(self.limits.answer_bytes);
+        self.step_bytes().saturating_add(answers)
+    }
+
+    /// The same without answers, for which the log has room of its own.
+    fn step_bytes(&self) -> u64 {
         let limits = &self.limits;
         let finished =
             (limits.calls as u64).saturating_mul(limits.error_bytes.saturating_add(CLOSING_EVENT + ENVELOPE));
@@ -35,12 +42,11 @@ impl Config {
         let largest = limits.response_bytes.max(limits.payload_bytes);
         let (calls, questions) = (limits.calls as u64, limits.open_questions as u64);
         // A response ends, and each call is handed to the client, who is not there.
-        let response = largest.saturating_add(calls.saturating_mul(3).saturating_mul(CLOSING_EVENT));
-        // Or the time of everything that is asked is up, and the fallback of each question is recorded.
-        let answers = questions.saturating_mul(limits.answer_bytes.saturating_add(CLOSING_EVENT));
-        let time =
-            answers.saturating_add(calls.saturating_mul(CLOSING_EVENT)).saturating_add(limits.payload_bytes);
-        response.max(time).saturating_add(finished).saturating_add(envelopes).saturating_add(OUTCOME_EXTRA)
+        largest
+            .saturating_add(calls.saturating_mul(3).saturating_add(questions).saturating_mul(CLOSING_EVENT))
+            .saturating_add(finished)
+            .saturating_add(envelopes)
+            .saturating_add(OUTCOME_EXTRA)
     }
 
     /// Encoded bytes that the largest closing set takes.
@@ -106,7 +112,7 @@ impl Config {
     pub fn min_log_bytes(&self) -> u64 {
         self.limits
             .event_capacity_bytes
-            .saturating_add(self.max_step_bytes().saturating_mul(2))
+            .saturating_add(self.step_bytes().saturating_mul(2))
             .saturating_add(self.attempt_events().saturating_mul(CLOSING_EVENT + ENVELOPE))
             .saturating_add(self.held_bytes())
             .saturating_add(self.answered_bytes())
