@@ -69,6 +69,7 @@ pub mod blocking;
 pub mod http;
 #[cfg(any(feature = "smol", feature = "tokio"))]
 pub mod http1;
+pub mod mcp;
 #[cfg(feature = "smol")]
 pub mod smol;
 #[cfg(feature = "tokio")]
@@ -90,6 +91,7 @@ mod session;
 mod shared;
 mod start;
 mod state;
+mod sub_agent;
 mod sync;
 pub mod testing;
 mod timer;
@@ -138,6 +140,7 @@ pub use crate::outcome::WaitForOutcome;
 pub use crate::run::{Run, RunHandle};
 pub use crate::session::{Session, SessionState};
 pub use crate::start::{RunOptions, RunSeed, StartError, UserInput};
+pub use crate::sub_agent::{SubAgent, SubAgentCall, SubAgentUpdate, sub_agent_progress};
 pub use crate::timer::{ManualTimer, Sleep, Timer, sleep, sleep_until};
 pub use crate::token::{CancellationToken, Cancelled, WaitForCancellation};
 pub use crate::transport::Transport;
