@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Applies each mutation of tests/mutations/*.txt alone, and demands that the test it names fails.
 
-    python3 .ci/mutations.py [PART ...]     all, or those whose rule, file, text or proof holds one of these words
+    python3 .ci/mutations.py [WORD ...]     all, or those whose rule, file, text or proof holds one of these words
 
 The format is described at the head of tests/mutations/spine.txt. The tree is copied once; every mutation is one
 incremental build there. A mutation is broken, and the run fails, if its text is not found exactly once, if it does not

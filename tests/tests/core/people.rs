@@ -166,6 +166,7 @@ fn whatever_is_wrong_with_a_question_only_its_tool_is_told() {
 }
 
 // proves: H1
+// bounds: questions of a batch
 #[test]
 fn a_batch_asks_so_many_questions_over_all() {
     let mut hand = Hand::begun(limits(|limits| limits.open_questions = 1), [shared("t")]).quick();
@@ -222,6 +223,7 @@ fn remembered(memory: Approvals, config: &Config, arguments: &str) -> (Approvals
 }
 
 // proves: T2
+// bounds: remembered consents
 #[test]
 fn the_memory_of_consents_is_bounded_and_forgets_the_oldest() {
     let config = limits(|limits| limits.approvals = 2);

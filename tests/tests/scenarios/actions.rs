@@ -67,6 +67,22 @@ pub(crate) fn input(stage: &Stage, line: &str) -> Input {
             let op = OpId(number(words.next()));
             Input::Prepared { op, result: Err(Box::new(fault(&mut words))) }
         }
+        "respond" | "responder" | "handle_gone" | "suspend" | "resume" | "visibility" => {
+            people_do(stage, line)
+        }
+        _ => {
+            let mut words = Words::new(line);
+            let op = words.option("op").map(|op| OpId(number(op)));
+            let item = model_item(&mut words);
+            Input::Model { op: op.unwrap_or_else(|| stage.last_model()), item }
+        }
+    }
+}
+
+/// What comes from whoever holds the handle, and from the responder.
+fn people_do(stage: &Stage, line: &str) -> Input {
+    let mut words = Words::new(line);
+    match words.next() {
         "respond" => {
             let request = RequestId::new(words.next()).expect("an id");
             let answer = people::answer(&mut words);
@@ -81,13 +97,7 @@ pub(crate) fn input(stage: &Stage, line: &str) -> Input {
         "handle_gone" => Input::HandleGone,
         "suspend" => Input::Suspend { command: CommandId(1) },
         "resume" => Input::Resume(Box::new(stage.resumption(&mut words))),
-        "visibility" => Input::Visibility(Box::new(people::visibility(&mut words))),
-        _ => {
-            let mut words = Words::new(line);
-            let op = words.option("op").map(|op| OpId(number(op)));
-            let item = model_item(&mut words);
-            Input::Model { op: op.unwrap_or_else(|| stage.last_model()), item }
-        }
+        _ => Input::Visibility(Box::new(people::visibility(&mut words))),
     }
 }
 
