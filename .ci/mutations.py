@@ -59,7 +59,9 @@ def copy(to):
 class Tree:
     def __init__(self, root):
         self.root = root
-        self.env = dict(os.environ, CARGO_INCREMENTAL="1", RUST_BACKTRACE="0")
+        # A folder of its own: cargo takes packages of one name in two copies of a workspace for the same.
+        target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "mutations"
+        self.env = dict(os.environ, CARGO_TARGET_DIR=str(target), CARGO_INCREMENTAL="1", RUST_BACKTRACE="0")
         self.env.pop("REWRITE", None)
 
     def build(self, kind):

@@ -122,8 +122,7 @@ fn questions_are_answered_in_any_order_each_to_its_asker() {
         for at in order {
             hand.respond(&asked[at].id, HostAnswer::value(format!("\"{at}\""))).unwrap();
         }
-        let got: Vec<_> =
-            hand.delivered().into_iter().map(|(op, ticket, answer)| (op, ticket, answer)).collect();
+        let got = hand.delivered();
         let wanted: Vec<_> = order
             .iter()
             .map(|at| (OpId(2), *at as u64 + 1, Ok(HostAnswer::value(format!("\"{at}\"")))))
