@@ -16,7 +16,7 @@ fn asked(
 ) -> (String, usize) {
     let timer = ManualTimer::new();
     let name = runloom::Tool::spec(&tool).name;
-    let attempts = [Attempt::new().call(&name, arguments), "I am done.".into()];
+    let attempts = [Attempt::new().call(name, arguments), "I am done.".into()];
     let model = ScriptedModel::new(attempts);
     let host = Host::shared().model(ModelSpec::new("agent"), model.clone()).tool(tool).build().unwrap();
     let agent = Engine::new(host, timer.clone());
