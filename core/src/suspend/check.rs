@@ -1,8 +1,10 @@
 //! What a suspended run says about itself must fit together: a value may have been kept anywhere.
 
 use super::{ResumeError, Suspended, SuspendedCall, SuspendedState};
+use crate::config::Limits;
 use crate::host_input::{HostAnswer, HostRequest, RequestKind};
 use crate::id::RequestId;
+use crate::json::{Len, encoded_len};
 use crate::message::Role;
 use crate::phase::invalid_arguments;
 use crate::tool::Binding;
@@ -42,6 +44,30 @@ impl Suspended {
             return Some("its log is shorter than what was recorded");
         }
         self.calls.iter().find_map(SuspendedCall::contradiction).or_else(|| self.requests_contradict())
+    }
+
+    /// Whether it fits the limits of the engine that is to resume it: the room in its log was reckoned by them (L1).
+    pub(crate) fn fits(&self, limits: &Limits) -> Result<(), ResumeError> {
+        let within = |what, limit: u64, observed: u64| {
+            if observed > limit { Err(ResumeError::TooLarge { what, limit, observed }) } else { Ok(()) }
+        };
+        within("calls", limits.calls as u64, self.calls.len() as u64)?;
+        for call in &self.calls {
+            within("bytes of arguments", limits.argument_bytes, encoded_len(&call.call.arguments))?;
+            match &call.state {
+                SuspendedState::Waiting { request, state, .. } => {
+                    if let RequestKind::Question(question) = &request.kind {
+                        let mut len = Len::default();
+                        question.form.write(&mut len);
+                        within("bytes of a question", limits.question_bytes, len.0)?;
+                    }
+                    let state = state.as_ref().map_or(0, encoded_len);
+                    within("bytes of a tool's state", limits.tool_output_bytes, state)?;
+                }
+                SuspendedState::Done(_) | SuspendedState::Queued | SuspendedState::Answered { .. } => {}
+            }
+        }
+        Ok(())
     }
 
     fn requests_contradict(&self) -> Option<&'static str> {
