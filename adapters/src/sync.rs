@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub(crate) use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 /// Locks, also after a panic: what the locks here guard is whole between any two of its statements.
