@@ -65,6 +65,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod agui;
 pub mod assemble;
 mod clock;
 pub mod config;
@@ -80,6 +81,7 @@ pub mod json;
 pub mod laws;
 pub mod log;
 mod machine;
+pub mod mcp;
 pub mod message;
 pub mod model;
 pub mod outcome;

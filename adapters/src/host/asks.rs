@@ -24,7 +24,7 @@ struct State {
     last: u64,
     closed: bool,
     /// With their places in the tool's order.
-    outgoing: VecDeque<(u64, ToolItem)>,
+    outgoing: VecDeque<(usize, ToolItem)>,
     waiting: BTreeMap<u64, Waiting>,
 }
 
@@ -49,7 +49,7 @@ impl AskSlot {
     }
 
     /// The place of what is taken next.
-    pub(super) fn place(&self) -> Option<u64> {
+    pub(super) fn place(&self) -> Option<usize> {
         lock(&self.state).outgoing.front().map(|(place, _)| *place)
     }
 
@@ -81,7 +81,7 @@ impl AskSlot {
     }
 
     /// Leaves a question; its ticket, unless the call is over.
-    fn ask(&self, question: Arc<Question>, place: u64) -> Option<u64> {
+    fn ask(&self, question: Arc<Question>, place: usize) -> Option<u64> {
         let mut state = lock(&self.state);
         if state.closed {
             return None;
@@ -95,7 +95,7 @@ impl AskSlot {
 
     /// Leaves the wish for other tools. What was wished for and not taken yet is put together with it, so that a tool
     /// that wishes without end fills no memory.
-    pub(super) fn show(&self, change: ToolVisibility, place: u64) {
+    pub(super) fn show(&self, change: ToolVisibility, place: usize) {
         let mut state = lock(&self.state);
         if state.closed {
             return;
@@ -128,14 +128,14 @@ impl AskSlot {
     }
 
     /// Nobody waits for the answer any more; whether the question had been taken, so that it is to be taken back.
-    fn withdraw(&self, ticket: u64, place: u64) -> (bool, Option<Waker>) {
+    fn withdraw(&self, ticket: u64, place: usize) -> (bool, Option<Waker>) {
         let mut state = lock(&self.state);
         let waker = match state.waiting.remove(&ticket) {
             Some(Waiting::For(waker)) => waker,
             Some(Waiting::Done(_)) | None => return (false, None),
         };
         let unasked =
-            |(_, item): &(u64, ToolItem)| matches!(item, ToolItem::Ask(ask) if ask.ticket == ticket);
+            |(_, item): &(usize, ToolItem)| matches!(item, ToolItem::Ask(ask) if ask.ticket == ticket);
         if let Some(at) = state.outgoing.iter().position(unasked) {
             state.outgoing.remove(at);
             return (false, waker);

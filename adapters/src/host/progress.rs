@@ -17,7 +17,7 @@ pub(super) struct ProgressSlot {
 #[derive(Default)]
 struct SlotState {
     /// With its place in the tool's order.
-    report: Option<(u64, Text)>,
+    report: Option<(usize, Text)>,
     closed: bool,
     waiting: WakerSet,
 }
@@ -35,7 +35,7 @@ impl ProgressSlot {
     }
 
     /// The place of the report that stands here.
-    pub(super) fn place(&self) -> Option<u64> {
+    pub(super) fn place(&self) -> Option<usize> {
         lock(&self.state).report.as_ref().map(|(place, _)| *place)
     }
 
@@ -51,7 +51,7 @@ impl ProgressSlot {
     }
 
     /// Leaves the report if there is room or nobody reads any more.
-    fn offer(&self, report: &mut Option<Text>, place: u64) -> bool {
+    fn offer(&self, report: &mut Option<Text>, place: usize) -> bool {
         {
             let mut state = lock(&self.state);
             if state.closed {

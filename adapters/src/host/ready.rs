@@ -4,7 +4,7 @@ use super::asks::AskSlot;
 use super::progress::ProgressSlot;
 use crate::core::id::OpId;
 use crate::panics::drop_caught;
-use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering, lock};
+use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, Ordering, lock};
 use std::collections::VecDeque;
 use std::task::{Wake, Waker};
 
@@ -64,7 +64,7 @@ pub(super) struct OpWaker {
     queued: AtomicBool,
     list: Arc<ReadyList>,
     /// Counts what a tool leaves, so that it is reported in the order in which it was left (E9).
-    left: AtomicU64,
+    left: AtomicUsize,
     /// Where a tool leaves its reports.
     pub(super) progress: ProgressSlot,
     /// Where a tool leaves its questions.
@@ -78,14 +78,14 @@ impl OpWaker {
             op,
             queued: AtomicBool::new(true),
             list: Arc::clone(list),
-            left: AtomicU64::new(0),
+            left: AtomicUsize::new(0),
             progress: ProgressSlot::default(),
             asks: AskSlot::default(),
         })
     }
 
     /// The place in the tool's order of what it leaves next.
-    pub(super) fn place(&self) -> u64 {
+    pub(super) fn place(&self) -> usize {
         self.left.fetch_add(1, Ordering::AcqRel)
     }
 
