@@ -67,6 +67,7 @@ extern crate std;
 
 pub mod agui;
 pub mod assemble;
+mod base64;
 mod clock;
 pub mod config;
 pub mod error;
@@ -94,6 +95,7 @@ pub mod provider;
 mod read_json;
 mod retry;
 mod run;
+pub mod saved;
 pub mod suspend;
 pub mod text;
 pub mod time;

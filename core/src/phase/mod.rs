@@ -10,6 +10,8 @@ pub(crate) mod closing;
 pub(crate) mod model;
 mod result;
 
+pub(crate) use result::invalid_arguments;
+
 use crate::assemble::Response;
 use crate::error::RunError;
 use crate::model::Completion;

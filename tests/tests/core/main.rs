@@ -25,4 +25,6 @@ mod order;
 mod reader;
 mod retry;
 mod secrets;
+mod suspend;
+mod suspend_refused;
 mod usage;
