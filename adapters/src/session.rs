@@ -57,6 +57,8 @@ struct State {
     active: Active,
     /// What people have consented to once and for all (T2).
     approvals: Approvals,
+    /// Whether that was to be forgotten while a run was going on.
+    forgotten: bool,
     /// Of the last run whose futures may still be there; it knows those before (C8).
     gate: Option<Arc<Gate>>,
 }
@@ -121,9 +123,12 @@ impl<F: Flavour, T> Session<F, T> {
         lock(&self.shared.state).approvals.len()
     }
 
-    /// Forgets every consent that was to be remembered; a run that is going on keeps those that it began with.
+    /// Forgets every consent that was to be remembered. A run that is going on keeps what it has until it ends, and
+    /// leaves nothing of it behind.
     pub fn forget_approvals(&self) {
-        lock(&self.shared.state).approvals = Approvals::default();
+        let mut state = lock(&self.shared.state);
+        state.approvals = Approvals::default();
+        state.forgotten = !matches!(state.active, Active::None);
     }
 
     /// Appends messages in one commit.
@@ -262,7 +267,7 @@ impl SessionShared {
         at_rest(&history)?;
         let rest = SessionState::Idle;
         let (active, approvals) = (Active::None, Approvals::default());
-        let state = State { history, revision, rest, active, approvals, gate: None };
+        let state = State { history, revision, rest, active, approvals, forgotten: false, gate: None };
         Ok(Self { id, state: Mutex::new(state) })
     }
 
@@ -273,6 +278,7 @@ impl SessionShared {
             return None;
         }
         state.active = Active::Reserved;
+        state.forgotten = false;
         Some((state.history.clone(), state.revision, state.approvals.clone()))
     }
 
@@ -296,7 +302,9 @@ impl SessionShared {
         let mut state = lock(&self.state);
         state.history = outcome.history.clone();
         state.revision = outcome.revision;
-        state.approvals = outcome.approvals.clone();
+        if !std::mem::take(&mut state.forgotten) {
+            state.approvals = outcome.approvals.clone();
+        }
         state.rest = match &outcome.result {
             RunResult::Completed(_) => SessionState::Completed,
             RunResult::Failed(_) => SessionState::Failed,

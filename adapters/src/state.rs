@@ -215,7 +215,7 @@ impl RunState {
         }
     }
 
-    /// Steps what was taken in and not stepped yet.
+    /// Steps what was taken in and not stepped yet, before the run ends.
     fn settle(&mut self) {
         self.tell_taken();
         let mut cut = false;
@@ -240,9 +240,9 @@ impl RunState {
         }
     }
 
-    /// Answers a request.
+    /// Answers a request. What is held stays held: the run goes on.
     pub(crate) fn respond(&mut self, request: RequestId, answer: HostAnswer) -> Result<(), RespondError> {
-        self.settle();
+        self.tell_taken();
         self.commands += 1;
         let command = CommandId(self.commands);
         self.step(Input::Respond(Box::new(Respond { command, request, answer })));
@@ -254,9 +254,17 @@ impl RunState {
         }
     }
 
-    /// Puts the run aside.
+    /// Puts the run aside. What tools, approvers and responders have said before counts; while a model's items are
+    /// held, the run cannot be put aside anyway, and they stay held.
     pub(crate) fn suspend(&mut self) -> Result<Arc<Suspended>, NotSuspendable> {
-        self.settle();
+        self.tell_taken();
+        while let Some(item) = self.held.pop_front() {
+            if matches!(item, Input::Model { .. }) {
+                self.held.push_front(item);
+                break;
+            }
+            self.feed(item);
+        }
         self.commands += 1;
         let command = CommandId(self.commands);
         self.step(Input::Suspend { command });
@@ -270,7 +278,7 @@ impl RunState {
 
     /// Has other tools offered from the next step on.
     pub(crate) fn show(&mut self, change: ToolVisibility) {
-        self.settle();
+        self.tell_taken();
         self.step(Input::Visibility(Box::new(change)));
     }
 
@@ -282,7 +290,7 @@ impl RunState {
     pub(crate) fn answerer_goes(&mut self) {
         self.answerers -= 1;
         if self.answerers == 0 && self.next.live {
-            self.settle();
+            self.tell_taken();
             self.step(Input::HandleGone);
             self.poked = true;
         }

@@ -4,6 +4,7 @@
 //! another is here: options, tools, what is shown of a run, and the server that plays recordings.
 
 pub mod agui;
+pub mod asker;
 pub mod assistant;
 pub mod attempt;
 pub mod cli;

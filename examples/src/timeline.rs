@@ -177,6 +177,23 @@ fn describe(event: &Event) -> Option<(String, String)> {
             (format!("call {}", update.call.call), one_line(&update.progress, VALUE))
         }
         Event::ToolFinished(result) => (format!("call {}", result.call), finished(result)),
+        Event::HostInputRequested(request) => {
+            (format!("call {}", request.call.call), format!("waits for an answer: {}", request.kind.as_str()))
+        }
+        Event::HostInputAnswered(answered) => {
+            let (request, source) = (&answered.request, answered.source.as_str());
+            (format!("call {}", request.call.call), format!("{} answered by {source}", request.kind.as_str()))
+        }
+        Event::HostInputFailed(failed) => {
+            (format!("call {}", failed.request.call.call), format!("has no answer: {}", failed.error))
+        }
+        Event::HostInputCancelled(request) => {
+            (format!("call {}", request.call.call), "does not wait any more".to_owned())
+        }
+        Event::RunSuspended { requests, .. } => {
+            ("run".to_owned(), format!("put aside with {requests} open requests"))
+        }
+        Event::RunResumed(run) => ("run".to_owned(), format!("goes on in {}", run.session)),
         // Kinds that a later version may add.
         _ => return None,
     };

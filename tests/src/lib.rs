@@ -8,6 +8,11 @@ pub mod corpora;
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
 
+/// The Rust code of the guide about people, likewise.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/people.md")]
+pub struct People;
+
 /// The Rust code of the guide to MCP, compiled as a documentation test.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/mcp.md")]

@@ -1,4 +1,5 @@
-//! README.md as a text. Its Rust code is compiled and run by the documentation tests of this package (`src/lib.rs`).
+//! README.md and the guide about people as texts. Their Rust code is compiled and run by the documentation tests of this
+//! package (`src/lib.rs`).
 
 use std::path::Path;
 
@@ -27,10 +28,13 @@ fn dead_links(text: &str, root: &Path) -> Vec<String> {
 fn readme_can_be_checked() {
     let root =
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package is a folder of the workspace");
-    let text = std::fs::read_to_string(root.join("README.md")).expect("README.md");
-    let (fences, links) = (bad_fences(&text), dead_links(&text, root));
-    assert!(fences.is_empty(), "code blocks need one of the kinds {KINDS:?}:\n{}", fences.join("\n"));
-    assert!(links.is_empty(), "links to files that do not exist:\n{}", links.join("\n"));
+    for page in ["README.md", "docs/people.md"] {
+        let text = std::fs::read_to_string(root.join(page)).expect(page);
+        let folder = root.join(page);
+        let (fences, links) = (bad_fences(&text), dead_links(&text, folder.parent().expect("a folder")));
+        assert!(fences.is_empty(), "{page}: blocks need one of the kinds {KINDS:?}:\n{}", fences.join("\n"));
+        assert!(links.is_empty(), "{page}: links to files that do not exist:\n{}", links.join("\n"));
+    }
 }
 
 #[test]

@@ -2,8 +2,10 @@
 
 use super::ready::OpWaker;
 use crate::core::host_input::{AskError, HostAnswer, Question};
-use crate::core::tool::{Ask as AskItem, ToolItem};
+use crate::core::tool::{Ask as AskItem, ToolItem, ToolVisibility};
+use crate::panics::drop_caught;
 use crate::sync::{Arc, Mutex, lock};
+use crate::wakers::Woken;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::future::Future;
@@ -21,7 +23,8 @@ pub(super) struct AskSlot {
 struct State {
     last: u64,
     closed: bool,
-    outgoing: VecDeque<ToolItem>,
+    /// With their places in the tool's order.
+    outgoing: VecDeque<(usize, ToolItem)>,
     waiting: BTreeMap<u64, Waiting>,
 }
 
@@ -30,10 +33,24 @@ enum Waiting {
     Done(Box<Answered>),
 }
 
+impl Waiting {
+    fn into_waker(self) -> Option<Waker> {
+        match self {
+            Self::For(waker) => waker,
+            Self::Done(_) => None,
+        }
+    }
+}
+
 impl AskSlot {
-    /// The next question, or the news that one is not waited for any more.
+    /// What the tool has left first: a question, the news that one is not waited for any more, other tools.
     pub(super) fn take(&self) -> Option<ToolItem> {
-        lock(&self.state).outgoing.pop_front()
+        lock(&self.state).outgoing.pop_front().map(|(_, item)| item)
+    }
+
+    /// The place of what is taken next.
+    pub(super) fn place(&self) -> Option<usize> {
+        lock(&self.state).outgoing.front().map(|(place, _)| *place)
     }
 
     /// Hands an answer to whoever waits for it.
@@ -45,9 +62,9 @@ impl AskSlot {
                 None => return,
             }
         };
-        if let Waiting::For(Some(waker)) = before {
-            waker.wake();
-        }
+        let mut woken = Woken::default();
+        woken.push(before.into_waker());
+        woken.wake();
     }
 
     /// The call has ended: nothing is asked any more, and nobody waits in vain.
@@ -58,15 +75,13 @@ impl AskSlot {
             (std::mem::take(&mut state.waiting), std::mem::take(&mut state.outgoing))
         };
         drop(outgoing);
-        for place in waiting.into_values() {
-            if let Waiting::For(Some(waker)) = place {
-                waker.wake();
-            }
-        }
+        let mut woken = Woken::default();
+        waiting.into_values().for_each(|place| woken.push(place.into_waker()));
+        woken.wake();
     }
 
     /// Leaves a question; its ticket, unless the call is over.
-    fn ask(&self, question: Arc<Question>) -> Option<u64> {
+    fn ask(&self, question: Arc<Question>, place: usize) -> Option<u64> {
         let mut state = lock(&self.state);
         if state.closed {
             return None;
@@ -74,15 +89,25 @@ impl AskSlot {
         state.last += 1;
         let ticket = state.last;
         state.waiting.insert(ticket, Waiting::For(None));
-        state.outgoing.push_back(ToolItem::Ask(Box::new(AskItem { ticket, question })));
+        state.outgoing.push_back((place, ToolItem::Ask(Box::new(AskItem { ticket, question }))));
         Some(ticket)
     }
 
-    /// Leaves anything else that the tool reports.
-    pub(super) fn leave(&self, item: ToolItem) {
+    /// Leaves the wish for other tools. What was wished for and not taken yet is put together with it, so that a tool
+    /// that wishes without end fills no memory.
+    pub(super) fn show(&self, change: ToolVisibility, place: usize) {
         let mut state = lock(&self.state);
-        if !state.closed {
-            state.outgoing.push_back(item);
+        if state.closed {
+            return;
+        }
+        match state.outgoing.back_mut() {
+            Some((_, ToolItem::Visibility(last))) => {
+                last.show.retain(|name| !change.hide.contains(name) && !change.show.contains(name));
+                last.hide.retain(|name| !change.show.contains(name) && !change.hide.contains(name));
+                last.show.extend(change.show);
+                last.hide.extend(change.hide);
+            }
+            _ => state.outgoing.push_back((place, ToolItem::Visibility(Box::new(change)))),
         }
     }
 
@@ -102,16 +127,20 @@ impl AskSlot {
         }
     }
 
-    /// Nobody waits for the answer any more; whether it was still to come.
-    fn withdraw(&self, ticket: u64) -> (bool, Option<Waker>) {
+    /// Nobody waits for the answer any more; whether the question had been taken, so that it is to be taken back.
+    fn withdraw(&self, ticket: u64, place: usize) -> (bool, Option<Waker>) {
         let mut state = lock(&self.state);
-        let Some(Waiting::For(waker)) = state.waiting.remove(&ticket) else { return (false, None) };
-        let unasked = |item: &ToolItem| matches!(item, ToolItem::Ask(ask) if ask.ticket == ticket);
+        let waker = match state.waiting.remove(&ticket) {
+            Some(Waiting::For(waker)) => waker,
+            Some(Waiting::Done(_)) | None => return (false, None),
+        };
+        let unasked =
+            |(_, item): &(usize, ToolItem)| matches!(item, ToolItem::Ask(ask) if ask.ticket == ticket);
         if let Some(at) = state.outgoing.iter().position(unasked) {
             state.outgoing.remove(at);
             return (false, waker);
         }
-        state.outgoing.push_back(ToolItem::Withdraw(ticket));
+        state.outgoing.push_back((place, ToolItem::Withdraw(ticket)));
         (true, waker)
     }
 }
@@ -143,7 +172,7 @@ impl Future for Asking {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Answered> {
         let this = self.get_mut();
         if let Place::Unasked(question) = &this.place {
-            let Some(ticket) = this.call.asks.ask(Arc::clone(question)) else {
+            let Some(ticket) = this.call.asks.ask(Arc::clone(question), this.call.place()) else {
                 this.place = Place::Over;
                 return Poll::Ready(Err(AskError::Gone));
             };
@@ -164,11 +193,11 @@ impl Future for Asking {
 impl Drop for Asking {
     fn drop(&mut self) {
         if let Place::Asked(ticket) = self.place {
-            let (asked, waker) = self.call.asks.withdraw(ticket);
-            drop(waker);
+            let (asked, waker) = self.call.asks.withdraw(ticket, self.call.place());
             if asked {
                 self.call.wake_by_ref();
             }
+            drop_caught(waker);
         }
     }
 }

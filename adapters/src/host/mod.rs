@@ -177,9 +177,12 @@ impl<F: Flavour> HostBuilder<F> {
         Ok(Host { parts: Arc::new(parts) })
     }
 
-    /// A tool that the client executes: the run only asks for the call's result.
+    /// A tool that the client executes: the run only asks for the call's result. There is no code that could look at
+    /// its calls before, so that the declaration's [`prepares`](ToolSpec::prepares) is left out.
     pub fn client_tool(mut self, spec: ToolSpec) -> Self {
-        self.tools.push((spec.client(), None));
+        let mut spec = spec.client();
+        spec.prepares = false;
+        self.tools.push((spec, None));
         self
     }
 }

@@ -176,11 +176,7 @@ impl<F: Flavour> ToolJob<F> {
                 None => Some(ToolEnd::Panicked),
             };
         }
-        if let Some(text) = self.state.progress.take() {
-            into.push(Input::Tool { op, item: ToolItem::Progress(text) });
-            return Look::Again;
-        }
-        if let Some(item) = self.state.asks.take() {
+        if let Some(item) = self.report() {
             into.push(Input::Tool { op, item });
             return Look::Again;
         }
@@ -190,6 +186,16 @@ impl<F: Flavour> ToolJob<F> {
                 Look::Ended
             }
             None => Look::Waits,
+        }
+    }
+
+    /// What the tool has left first.
+    fn report(&self) -> Option<ToolItem> {
+        let OpWaker { progress, asks, .. } = &*self.state;
+        match (progress.place(), asks.place()) {
+            (Some(told), Some(asked)) if asked < told => asks.take(),
+            (Some(_), _) => progress.take().map(ToolItem::Progress),
+            (None, _) => asks.take(),
         }
     }
 }

@@ -16,7 +16,8 @@ pub(super) struct ProgressSlot {
 
 #[derive(Default)]
 struct SlotState {
-    report: Option<Text>,
+    /// With its place in the tool's order.
+    report: Option<(usize, Text)>,
     closed: bool,
     waiting: WakerSet,
 }
@@ -26,11 +27,16 @@ impl ProgressSlot {
     pub(super) fn take(&self) -> Option<Text> {
         let (report, woken) = {
             let mut state = lock(&self.state);
-            let report = state.report.take()?;
+            let (_, report) = state.report.take()?;
             (report, state.waiting.take())
         };
         woken.wake();
         Some(report)
+    }
+
+    /// The place of the report that stands here.
+    pub(super) fn place(&self) -> Option<usize> {
+        lock(&self.state).report.as_ref().map(|(place, _)| *place)
     }
 
     /// The call has ended: later reports are dropped.
@@ -45,7 +51,7 @@ impl ProgressSlot {
     }
 
     /// Leaves the report if there is room or nobody reads any more.
-    fn offer(&self, report: &mut Option<Text>) -> bool {
+    fn offer(&self, report: &mut Option<Text>, place: usize) -> bool {
         {
             let mut state = lock(&self.state);
             if state.closed {
@@ -54,7 +60,7 @@ impl ProgressSlot {
             if state.report.is_some() {
                 return false;
             }
-            state.report = report.take();
+            state.report = report.take().map(|report| (place, report));
         }
         true
     }
@@ -76,7 +82,7 @@ impl Progress {
     }
 
     fn offer(&mut self) -> bool {
-        let taken = self.call.progress.offer(&mut self.report);
+        let taken = self.call.progress.offer(&mut self.report, self.call.place());
         if taken {
             self.call.wake_by_ref();
         }

@@ -4,7 +4,7 @@ use super::asks::AskSlot;
 use super::progress::ProgressSlot;
 use crate::core::id::OpId;
 use crate::panics::drop_caught;
-use crate::sync::{Arc, AtomicBool, Mutex, Ordering, lock};
+use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, Ordering, lock};
 use std::collections::VecDeque;
 use std::task::{Wake, Waker};
 
@@ -63,6 +63,8 @@ pub(super) struct OpWaker {
     /// Whether the operation stands in a queue already.
     queued: AtomicBool,
     list: Arc<ReadyList>,
+    /// Counts what a tool leaves, so that it is reported in the order in which it was left (E9).
+    left: AtomicUsize,
     /// Where a tool leaves its reports.
     pub(super) progress: ProgressSlot,
     /// Where a tool leaves its questions.
@@ -76,9 +78,15 @@ impl OpWaker {
             op,
             queued: AtomicBool::new(true),
             list: Arc::clone(list),
+            left: AtomicUsize::new(0),
             progress: ProgressSlot::default(),
             asks: AskSlot::default(),
         })
+    }
+
+    /// The place in the tool's order of what it leaves next.
+    pub(super) fn place(&self) -> usize {
+        self.left.fetch_add(1, Ordering::AcqRel)
     }
 
     /// The operation is about to be polled: the next wake counts.

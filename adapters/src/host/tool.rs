@@ -9,8 +9,7 @@ use crate::core::id::{CallRef, RunId};
 use crate::core::message::ToolCall;
 use crate::core::text::Text;
 use crate::core::tool::{
-    Preparation, Resumption, ToolAsk, ToolFault, ToolInvocation, ToolItem, ToolOutput, ToolSpec,
-    ToolVisibility,
+    Preparation, Resumption, ToolAsk, ToolFault, ToolInvocation, ToolOutput, ToolSpec, ToolVisibility,
 };
 use std::fmt;
 use std::future::Future;
@@ -84,7 +83,7 @@ impl ToolContext {
     /// [`UnknownTool`] names the first that the host does not have; then nothing changes.
     pub fn show_tools<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<(), UnknownTool> {
         let show = known(&self.tools, names)?;
-        self.report(ToolItem::Visibility(Box::new(ToolVisibility { show, hide: Vec::new() })));
+        self.wish(ToolVisibility { show, hide: Vec::new() });
         Ok(())
     }
 
@@ -95,12 +94,12 @@ impl ToolContext {
     /// As [`ToolContext::show_tools`].
     pub fn hide_tools<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<(), UnknownTool> {
         let hide = known(&self.tools, names)?;
-        self.report(ToolItem::Visibility(Box::new(ToolVisibility { show: Vec::new(), hide })));
+        self.wish(ToolVisibility { show: Vec::new(), hide });
         Ok(())
     }
 
-    fn report(&self, item: ToolItem) {
-        self.state.asks.leave(item);
+    fn wish(&self, change: ToolVisibility) {
+        self.state.asks.show(change, self.state.place());
         self.state.wake_by_ref();
     }
 

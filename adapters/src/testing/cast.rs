@@ -1,11 +1,15 @@
 //! Who plays in a world: models, tools and approvers by their scripts.
 
 use super::model::Attempt;
-use crate::core::input::Input;
+use super::tool::PlayedTool;
+use crate::core::host_input::{HostAnswer, HostRequest, RequestKind};
+use crate::core::id::{CommandId, OpId};
+use crate::core::input::{Input, Respond};
 use crate::core::model::{ModelItem, Problem, ProblemKind};
 use crate::core::output::{Output, Work};
 use crate::core::text::Text;
-use crate::core::tool::{AuthorizeRequest, Binding, ToolItem, ToolSpec, Verdict};
+use crate::core::tool::{AuthorizeRequest, Binding, ToolInvocation, ToolItem, Verdict};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,13 +20,9 @@ pub(super) enum Ruling {
     Deny(Text),
     /// Allows another call than the one that was asked about.
     Mistaken,
+    /// Has people asked, for so long at most.
+    Refer(Option<Duration>),
     Never,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct PlayedTool {
-    pub(super) spec: Arc<ToolSpec>,
-    pub(super) items: Vec<(Duration, ToolItem)>,
 }
 
 /// Everybody's script.
@@ -31,6 +31,10 @@ pub(super) struct Scripts {
     pub(super) attempts: Vec<Attempt>,
     pub(super) tools: Vec<PlayedTool>,
     pub(super) rulings: Vec<(Text, Duration, Ruling)>,
+    /// What people answer about the calls of a tool, and after how long.
+    pub(super) answers: Vec<(Text, Duration, HostAnswer)>,
+    /// The same of the host's responder.
+    pub(super) responses: Vec<(Text, Duration, Option<HostAnswer>)>,
     /// How long a tool's code is not entered after the call was handed over.
     pub(super) entry: Duration,
 }
@@ -40,25 +44,48 @@ pub(super) struct Scripts {
 pub(super) struct Cast {
     scripts: Arc<Scripts>,
     attempts: usize,
+    /// Tools that wait for an answer: which tool, and its piece.
+    playing: BTreeMap<OpId, (usize, usize)>,
+    commands: u64,
 }
+
+/// Commands of people are numbered from here on; those that a world plans have small numbers.
+const FIRST_COMMAND: u64 = 1_000;
 
 impl Cast {
     pub(super) fn new(scripts: Arc<Scripts>) -> Self {
-        Self { scripts, attempts: 0 }
+        Self { scripts, attempts: 0, playing: BTreeMap::new(), commands: FIRST_COMMAND }
     }
 
     /// What comes of `output`: inputs, each after a wait that counts from the one before.
     pub(super) fn plays(&mut self, output: &Output) -> Vec<(Duration, Input)> {
-        let Output::Begin { op, work } = output else { return Vec::new() };
-        let op = *op;
+        let (op, work) = match output {
+            Output::Begin { op, work } => (*op, work),
+            Output::Deliver { op, .. } => return self.goes_on(*op),
+            _ => return Vec::new(),
+        };
         match work {
             Work::Model(_) => {
                 let model = |(wait, item)| (wait, Input::Model { op, item });
                 self.attempt().into_iter().map(model).collect()
             }
-            Work::Tool(invocation) => {
-                let tool = |(wait, item)| (wait, Input::Tool { op, item });
-                self.invocation(&invocation.call.name).into_iter().map(tool).collect()
+            Work::Tool(invocation) => self.invocation(op, invocation),
+            Work::Prepare(invocation) => {
+                let (wait, says) = match self.tool(&invocation.call.name) {
+                    Some((_, tool)) => tool.preparation.clone(),
+                    None => return Vec::new(),
+                };
+                vec![(wait, Input::Prepared { op, result: says.map(Box::new).map_err(Box::new) })]
+            }
+            Work::Respond(request) => {
+                let known = self.scripts.responses.iter();
+                let mut known = known.filter(|(name, _, answer)| {
+                    *name == request.call.name && answer.as_ref().is_none_or(|answer| fits(answer, request))
+                });
+                let answer = known.next().map(|(_, wait, answer)| {
+                    (*wait, Input::Responded { op, answer: answer.clone().map(Box::new) })
+                });
+                answer.into_iter().collect()
             }
             Work::Authorize(request) => {
                 let verdict = |(wait, verdict)| (wait, Input::Authorized { op, verdict });
@@ -80,12 +107,43 @@ impl Cast {
         )
     }
 
-    fn invocation(&self, name: &Text) -> Vec<(Duration, ToolItem)> {
-        let tool = self.scripts.tools.iter().find(|tool| tool.spec.name == *name);
-        let entered = (self.scripts.entry, ToolItem::Started);
-        tool.map_or_else(Vec::new, |tool| {
-            std::iter::once(entered).chain(tool.items.iter().cloned()).collect()
-        })
+    fn tool(&self, name: &Text) -> Option<(usize, &PlayedTool)> {
+        self.scripts.tools.iter().enumerate().find(|(_, tool)| tool.spec.name == *name)
+    }
+
+    /// A call begins, or goes on with the answer to the question with which it returned.
+    fn invocation(&mut self, op: OpId, invocation: &ToolInvocation) -> Vec<(Duration, Input)> {
+        let Some((at, tool)) = self.tool(&invocation.call.name) else { return Vec::new() };
+        let from = invocation.resumed.as_ref().and_then(|resumed| resumed.state.parse().ok()).unwrap_or(0);
+        let piece = tool.pieces.iter().position(|piece| piece.from == from).unwrap_or(0);
+        let entered = (self.scripts.entry, Input::Tool { op, item: ToolItem::Started });
+        self.playing.insert(op, (at, piece));
+        std::iter::once(entered).chain(self.piece(op)).collect()
+    }
+
+    /// An answer has come.
+    fn goes_on(&mut self, op: OpId) -> Vec<(Duration, Input)> {
+        if let Some((_, piece)) = self.playing.get_mut(&op) {
+            *piece += 1;
+        }
+        self.piece(op)
+    }
+
+    fn piece(&self, op: OpId) -> Vec<(Duration, Input)> {
+        let piece =
+            self.playing.get(&op).and_then(|(tool, piece)| self.scripts.tools.get(*tool)?.pieces.get(*piece));
+        let items = piece.map(|piece| piece.items.clone()).unwrap_or_default();
+        items.into_iter().map(|(wait, item)| (wait, Input::Tool { op, item })).collect()
+    }
+
+    /// What people do about a request, and after how long.
+    pub(super) fn answers(&mut self, request: &HostRequest) -> Option<(Duration, Input)> {
+        let mut known = self.scripts.answers.iter();
+        let (_, wait, answer) =
+            known.find(|(name, _, answer)| *name == request.call.name && fits(answer, request))?;
+        self.commands += 1;
+        let (command, request) = (CommandId(self.commands), request.id.clone());
+        Some((*wait, Input::Respond(Box::new(Respond { command, request, answer: answer.clone() }))))
     }
 
     /// An approver without a script allows at once.
@@ -102,8 +160,20 @@ impl Cast {
                 other.arguments = Text::from(format!("{} ", other.arguments));
                 Verdict::Allow(Binding::of(&other))
             }
+            Ruling::Refer(timeout) => Verdict::Ask { reason: Text::default(), timeout: *timeout },
             Ruling::Never => return None,
         };
         Some((*wait, verdict))
+    }
+}
+
+/// Whether the answer is of the request's kind.
+fn fits(answer: &HostAnswer, request: &HostRequest) -> bool {
+    match (answer, &request.kind) {
+        (HostAnswer::Refused(_), _) => true,
+        (HostAnswer::Allow { .. } | HostAnswer::Deny { .. }, RequestKind::Approval { .. }) => true,
+        (HostAnswer::Choices(_) | HostAnswer::Value(_), RequestKind::Question(_)) => true,
+        (HostAnswer::Result(_), RequestKind::Call) => true,
+        _ => false,
     }
 }

@@ -1,7 +1,9 @@
 //! Every interleaving of a small case.
 
 use super::cast::Cast;
+use super::player::SUSPEND;
 use super::world::{Reading, World};
+use crate::core::event::Event;
 use crate::core::id::{OpId, Seq};
 use crate::core::input::Input;
 use crate::core::laws::{Broken, Checked};
@@ -9,6 +11,7 @@ use crate::core::outcome::RunResult;
 use crate::core::output::Output;
 use crate::core::time::Time;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 /// Runs every order in which the pending things of `world` can happen, and calls `check` at each end.
 ///
@@ -34,6 +37,7 @@ pub struct Explore<'a> {
     limit: u64,
     wakes: bool,
     replay: bool,
+    suspensions: usize,
 }
 
 /// What an exploration has seen.
@@ -84,7 +88,7 @@ pub enum ExploreError {
 impl<'a> Explore<'a> {
     /// All orders of `world`, up to 1,000,000.
     pub fn new(world: &'a World) -> Self {
-        Self { world, limit: 1_000_000, wakes: true, replay: true }
+        Self { world, limit: 1_000_000, wakes: true, replay: true, suspensions: 0 }
     }
 
     /// Most sequences.
@@ -108,6 +112,14 @@ impl<'a> Explore<'a> {
         self
     }
 
+    /// In each order also suspends the run, at any point at which it can be, and up to so many times; it goes on at once
+    /// in another machine, whose log the caller's check gets to see (H6).
+    #[must_use]
+    pub fn suspensions(mut self, most: usize) -> Self {
+        self.suspensions = most;
+        self
+    }
+
     /// Runs them all.
     ///
     /// # Errors
@@ -124,6 +136,7 @@ impl<'a> Explore<'a> {
             now: Time::ZERO,
             taken: Seq(0),
             trail: Vec::new(),
+            suspensions: 0,
         };
         explorer.take(&mut node, Choice::Given(world.first()))?;
         explorer.visit(node)?;
@@ -139,6 +152,7 @@ enum Choice {
     Planned(usize),
     Read,
     Wake,
+    Suspend,
 }
 
 /// A state and what may still happen.
@@ -151,6 +165,7 @@ struct Node {
     now: Time,
     taken: Seq,
     trail: Vec<String>,
+    suspensions: usize,
 }
 
 struct Explorer<'a, C> {
@@ -179,7 +194,12 @@ impl<C: FnMut(&Checked) -> Result<(), String>> Explorer<'_, C> {
         let live = next.is_none_or(|next| next.live);
         let open = !live || next.is_none_or(|next| !next.credit.is_zero());
         for (at, (_, stream)) in node.streams.iter().enumerate() {
-            let passes = |input: &Input| open || matches!(input, Input::Authorized { .. });
+            let passes = |input: &Input| {
+                open || matches!(
+                    input,
+                    Input::Authorized { .. } | Input::Prepared { .. } | Input::Responded { .. }
+                )
+            };
             if stream.front().is_some_and(passes) {
                 choices.push(Choice::Stream(at));
             }
@@ -191,6 +211,9 @@ impl<C: FnMut(&Checked) -> Result<(), String>> Explorer<'_, C> {
         let lags = matches!(self.explore.world.reading, Reading::Lagging { .. });
         if lags && node.checked.run().log().last_seq() > node.taken {
             choices.push(Choice::Read);
+        }
+        if node.suspensions < self.explore.suspensions && suspends(node) {
+            choices.push(Choice::Suspend);
         }
         let may_wait = self.explore.wakes || choices.is_empty();
         if may_wait && next.and_then(|next| next.wake).is_some() {
@@ -211,6 +234,7 @@ impl<C: FnMut(&Checked) -> Result<(), String>> Explorer<'_, C> {
                 Some(Input::Wake { quiet: true })
             }
             Choice::Read => return self.read(node),
+            Choice::Suspend => return self.suspend(node),
         };
         if let Some(input) = input {
             self.step(node, input)?;
@@ -219,6 +243,20 @@ impl<C: FnMut(&Checked) -> Result<(), String>> Explorer<'_, C> {
             Reading::AtOnce if node.checked.run().log().last_seq() > node.taken => self.read(node),
             Reading::AtOnce | Reading::Lagging { .. } | Reading::Never | Reading::Unattended => Ok(()),
         }
+    }
+
+    /// Puts the run aside and goes on with it in another machine.
+    fn suspend(&mut self, node: &mut Node) -> Result<(), ExploreError> {
+        node.suspensions += 1;
+        self.step(node, Input::Suspend { command: SUSPEND })?;
+        let value = match node.checked.run().outcome().map(|outcome| &outcome.result) {
+            Some(RunResult::Suspended(value)) => Arc::clone(value),
+            _ => return Ok(()),
+        };
+        node.taken = value.last_seq();
+        let world = self.explore.world;
+        node.checked = if self.explore.replay { world.checked() } else { world.checked().unrecorded() };
+        self.take(node, Choice::Given(world.resumed(value)))
     }
 
     fn read(&mut self, node: &mut Node) -> Result<(), ExploreError> {
@@ -237,6 +275,14 @@ impl<C: FnMut(&Checked) -> Result<(), String>> Explorer<'_, C> {
         let stepped = node.checked.step(node.now, input);
         let stepped = stepped
             .map_err(|broken| ExploreError::Broken { broken, sequence: std::mem::take(&mut node.trail) })?;
+        let events = node.checked.run().log().after(stepped.since);
+        let asked = events.filter_map(|envelope| match &envelope.event {
+            Event::HostInputRequested(request) => Some(Arc::clone(request)),
+            _ => None,
+        });
+        for request in asked.collect::<Vec<_>>() {
+            node.planned.extend(node.cast.answers(&request).map(|(_, input)| input));
+        }
         for output in &stepped.outputs {
             if let Output::Abandon { op } = output
                 && !self.explore.world.late
@@ -245,7 +291,8 @@ impl<C: FnMut(&Checked) -> Result<(), String>> Explorer<'_, C> {
             }
             let stream: VecDeque<Input> =
                 node.cast.plays(output).into_iter().map(|(_, input)| input).collect();
-            if let (Output::Begin { op, .. }, false) = (output, stream.is_empty()) {
+            let (Output::Begin { op, .. } | Output::Deliver { op, .. }) = output else { continue };
+            if !stream.is_empty() {
                 node.streams.push((*op, stream));
             }
         }
@@ -266,6 +313,14 @@ impl<C: FnMut(&Checked) -> Result<(), String>> Explorer<'_, C> {
         }
         (self.check)(&node.checked).map_err(|what| ExploreError::Refused { what, sequence })
     }
+}
+
+/// Whether the run can be put aside now.
+fn suspends(node: &Node) -> bool {
+    let mut twin = node.checked.clone().unrecorded();
+    let stepped = twin.step(node.now, Input::Suspend { command: SUSPEND });
+    let suspended = twin.run().outcome().map(|outcome| matches!(outcome.result, RunResult::Suspended(_)));
+    stepped.is_err() || suspended == Some(true)
 }
 
 /// How a run ended, in two words.

@@ -15,6 +15,7 @@ mod cast;
 pub mod conformance;
 pub mod explore;
 mod model;
+mod player;
 mod random;
 mod timer;
 mod tool;

@@ -2,7 +2,10 @@
 
 use super::NoWaiting;
 use super::model::scripted_panic;
-use crate::core::tool::{ToolEnd, ToolFault, ToolInvocation, ToolItem, ToolOutput, ToolSpec};
+use crate::core::host_input::{AskError, HostAnswer, Question};
+use crate::core::tool::{
+    Ask, Preparation, ToolAsk, ToolEnd, ToolFault, ToolInvocation, ToolItem, ToolOutput, ToolSpec,
+};
 use crate::host::{Tool, ToolContext, ToolReturn};
 use crate::sync::{Mutex, lock};
 use crate::timer::{Timer, sleep};
@@ -24,6 +27,7 @@ pub struct ScriptedTool<T = NoWaiting> {
     spec: ToolSpec,
     timer: T,
     acts: Vec<Act>,
+    preparation: (Duration, Result<Preparation, ToolFault>),
     account: Arc<Mutex<Account>>,
 }
 
@@ -35,11 +39,31 @@ enum Act {
     Fault(ToolFault),
     Panic,
     Hang,
+    Ask(Arc<Question>),
+    ReturnAsking(Arc<Question>),
+}
+
+/// What comes of a call in a world.
+#[derive(Clone, Debug)]
+pub(super) struct PlayedTool {
+    pub(super) spec: Arc<ToolSpec>,
+    pub(super) preparation: (Duration, Result<Preparation, ToolFault>),
+    /// Each but the last ends where the tool waits for an answer.
+    pub(super) pieces: Vec<Piece>,
+}
+
+/// What comes of a call up to the next answer: each item after a wait that counts from the one before.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    /// The act with which it begins.
+    pub(super) from: usize,
+    pub(super) items: Vec<(Duration, ToolItem)>,
 }
 
 #[derive(Debug, Default)]
 struct Account {
     seen: Vec<ToolInvocation>,
+    heard: Vec<Result<HostAnswer, AskError>>,
     finished: usize,
     dropped: usize,
 }
@@ -64,7 +88,8 @@ impl<T> ScriptedTool<T> {
     #[allow(clippy::expect_used, reason = "a script with a bad name is a mistake in the test")]
     pub fn timed(timer: T, name: &str) -> Self {
         let spec = ToolSpec::new(name, "", r#"{"type":"object"}"#).expect("a valid tool name");
-        Self { spec, timer, acts: Vec::new(), account: Arc::default() }
+        let preparation = (Duration::ZERO, Ok(Preparation::new()));
+        Self { spec, timer, acts: Vec::new(), preparation, account: Arc::default() }
     }
 
     /// With another declaration.
@@ -121,29 +146,79 @@ impl<T> ScriptedTool<T> {
         self.act(Act::Hang)
     }
 
-    /// Its declaration, and what comes of a call: each item after a wait that counts from the one before.
-    pub(super) fn schedule(&self) -> (ToolSpec, Vec<(Duration, ToolItem)>) {
+    /// Asks and waits; whatever the answer is, it goes on afterwards. See [`ScriptedTool::heard`].
+    #[must_use]
+    pub fn ask(self, question: Question) -> Self {
+        self.act(Act::Ask(Arc::new(question)))
+    }
+
+    /// Returns with a question; called again with the answer, it goes on behind it.
+    #[must_use]
+    pub fn returns_asking(self, question: Question) -> Self {
+        self.act(Act::ReturnAsking(Arc::new(question)))
+    }
+
+    /// Looks at each call before, takes so long for it, and says this.
+    #[must_use]
+    pub fn prepares(mut self, span: Duration, says: Result<Preparation, ToolFault>) -> Self {
+        self.spec = self.spec.prepares();
+        self.preparation = (span, says);
+        self
+    }
+
+    /// The answers to its questions, in the order in which they came.
+    pub fn heard(&self) -> Vec<Result<HostAnswer, AskError>> {
+        lock(&self.account).heard.clone()
+    }
+
+    /// What comes of a call in a world.
+    pub(super) fn played(&self) -> PlayedTool {
+        PlayedTool {
+            spec: Arc::new(self.spec.clone()),
+            preparation: self.preparation.clone(),
+            pieces: self.pieces(),
+        }
+    }
+
+    fn pieces(&self) -> Vec<Piece> {
         let done = |end| ToolItem::Done(end);
-        let (mut items, mut wait) = (Vec::new(), Duration::ZERO);
-        for act in &self.acts {
+        let (mut pieces, mut piece) = (Vec::new(), Piece { from: 0, items: Vec::new() });
+        let mut wait = Duration::ZERO;
+        for (at, act) in self.acts.iter().enumerate() {
             let (item, last) = match act {
                 Act::Wait(span) => {
                     wait += *span;
                     continue;
                 }
-                Act::Hang => return (self.spec.clone(), items),
+                Act::Hang => {
+                    pieces.push(piece);
+                    return pieces;
+                }
                 Act::Progress(text) => (ToolItem::Progress(text.as_str().into()), false),
                 Act::Output(output) => (done(ToolEnd::Output(output.clone())), true),
                 Act::Fault(fault) => (done(ToolEnd::Failed(Box::new(fault.clone()))), true),
                 Act::Panic => (done(ToolEnd::Panicked), true),
+                Act::Ask(question) => {
+                    let ask = Ask { ticket: at as u64, question: Arc::clone(question) };
+                    (ToolItem::Ask(Box::new(ask)), false)
+                }
+                Act::ReturnAsking(question) => {
+                    let ask = ToolAsk { question: Arc::clone(question), state: (at + 1).to_string().into() };
+                    (done(ToolEnd::Ask(Box::new(ask))), false)
+                }
             };
-            items.push((std::mem::take(&mut wait), item));
+            piece.items.push((std::mem::take(&mut wait), item));
             if last {
-                return (self.spec.clone(), items);
+                pieces.push(piece);
+                return pieces;
+            }
+            if matches!(act, Act::Ask(_) | Act::ReturnAsking(_)) {
+                pieces.push(std::mem::replace(&mut piece, Piece { from: at + 1, items: Vec::new() }));
             }
         }
-        items.push((wait, done(ToolEnd::Output(ToolOutput::text("")))));
-        (self.spec.clone(), items)
+        piece.items.push((wait, done(ToolEnd::Output(ToolOutput::text("")))));
+        pieces.push(piece);
+        pieces
     }
 
     /// How many calls were entered.
@@ -191,15 +266,35 @@ impl<T: Timer + Clone + Send + Sync + 'static> Tool for ScriptedTool<T> {
         self.spec.clone()
     }
 
+    async fn prepare(&self, _: ToolInvocation, _: ToolContext) -> Result<Preparation, ToolFault> {
+        let (span, says) = &self.preparation;
+        if !span.is_zero() {
+            sleep(self.timer.clone(), *span).await;
+        }
+        says.clone()
+    }
+
     async fn call(&self, invocation: ToolInvocation, cx: ToolContext) -> Result<ToolReturn, ToolFault> {
+        let from = cx.resumed().map_or(0, |resumed| {
+            lock(&self.account).heard.push(resumed.answer.clone());
+            resumed.state.parse().unwrap_or(0)
+        });
         lock(&self.account).seen.push(invocation);
         let mut booking = Booking(Arc::clone(&self.account), false);
-        for act in &self.acts {
+        for (at, act) in self.acts.iter().enumerate().skip(from) {
             match act {
                 Act::Progress(text) => cx.progress(text).await,
                 Act::Wait(span) => sleep(self.timer.clone(), *span).await,
                 Act::Panic => scripted_panic(),
                 Act::Hang => pending().await,
+                Act::Ask(question) => {
+                    let answer = cx.ask((**question).clone()).await;
+                    lock(&self.account).heard.push(answer);
+                }
+                Act::ReturnAsking(question) => {
+                    booking.1 = true;
+                    return Ok(ToolReturn::ask((**question).clone(), (at + 1).to_string()));
+                }
                 Act::Output(output) => {
                     booking.1 = true;
                     return Ok(output.clone().into());

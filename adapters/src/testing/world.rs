@@ -1,12 +1,14 @@
 //! A world in virtual time around one run: no driver, no executor, no waiting.
 
-use super::cast::{Cast, PlayedTool, Ruling, Scripts};
+use super::cast::{Cast, Ruling, Scripts};
 use super::model::Attempt;
+use super::player::Player;
 use super::tool::ScriptedTool;
 use crate::core::config::Config;
 use crate::core::event::Envelope;
 use crate::core::history::History;
-use crate::core::id::{CommandId, OpId, Revision, RunId, Seq, SessionId};
+use crate::core::host_input::HostAnswer;
+use crate::core::id::{CommandId, Revision, RunId, SessionId};
 use crate::core::input::{AbortCause, Input, Reader, Start};
 use crate::core::laws::{Broken, Checked, Depth};
 use crate::core::log::EventLog;
@@ -14,8 +16,8 @@ use crate::core::message::Part;
 use crate::core::model::ModelSpec;
 use crate::core::outcome::Outcome;
 use crate::core::output::{Output, Reply};
+use crate::core::suspend::{Resume, Suspended};
 use crate::core::time::Time;
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,8 +51,10 @@ pub struct World {
     pub(super) planned: Vec<(Time, Input)>,
     pub(super) late: bool,
     pub(super) depth: Depth,
+    /// Steps after which the run is put aside, if it can be, and goes on at once.
+    pub(super) suspensions: Vec<u64>,
     start: Start,
-    limit: u64,
+    pub(super) limit: u64,
 }
 
 impl Default for World {
@@ -72,6 +76,7 @@ impl World {
             planned: Vec::new(),
             late: false,
             depth: Depth::Seen,
+            suspensions: Vec::new(),
             start: Start::new(session, Revision(0), History::default(), input, model),
             limit: 1_000_000,
         }
@@ -94,8 +99,7 @@ impl World {
     /// With this tool.
     #[must_use]
     pub fn tool<T>(mut self, tool: &ScriptedTool<T>) -> Self {
-        let (spec, items) = tool.schedule();
-        self.scripts.tools.push(PlayedTool { spec: Arc::new(spec), items });
+        self.scripts.tools.push(tool.played());
         self
     }
 
@@ -133,6 +137,44 @@ impl World {
     #[must_use]
     pub fn ignores(self, tool: &str) -> Self {
         self.ruled(tool, Duration::ZERO, Ruling::Never)
+    }
+
+    /// With an approver that has people asked about calls of this tool, for so long at most.
+    #[must_use]
+    pub fn refers(self, tool: &str, wait: Duration, timeout: Option<Duration>) -> Self {
+        self.ruled(tool, wait, Ruling::Refer(timeout))
+    }
+
+    /// With people who hold the handle and answer this, after a while, to requests of its kind about calls of this tool.
+    /// What nobody answers stands open.
+    #[must_use]
+    pub fn answers(mut self, tool: &str, wait: Duration, answer: HostAnswer) -> Self {
+        self.scripts.answers.push((tool.into(), wait, answer));
+        self
+    }
+
+    /// With a responder of the host, which answers this after a while, or `None`, to requests of its kind about calls of
+    /// this tool. On what it has no script for it works without end.
+    #[must_use]
+    pub fn responds(mut self, tool: &str, wait: Duration, answer: Option<HostAnswer>) -> Self {
+        self.scripts.responses.push((tool.into(), wait, answer));
+        self.start.answerers.responder = true;
+        self
+    }
+
+    /// With nobody who holds the handle.
+    #[must_use]
+    pub fn without_handle(mut self) -> Self {
+        self.start.answerers.handle = false;
+        self
+    }
+
+    /// Puts the run aside after its step of this number, counted from 1, if it can be, and resumes it at once in another
+    /// machine (H6). The report then holds the events of all parts.
+    #[must_use]
+    pub fn suspend_after(mut self, step: u64) -> Self {
+        self.suspensions.push(step);
+        self
     }
 
     /// With this reader.
@@ -223,7 +265,7 @@ impl World {
     pub fn try_run(self) -> Result<Report, WorldError> {
         let mut player = Player::new(self);
         player.play()?;
-        Ok(player.report)
+        Ok(player.into_report())
     }
 
     /// The run before its first step.
@@ -237,6 +279,19 @@ impl World {
         let reader = if self.reading == Reading::Unattended { Reader::Unattended } else { Reader::Primary };
         let tools: Vec<_> = self.scripts.tools.iter().map(|tool| Arc::clone(&tool.spec)).collect();
         Input::Start(Box::new(self.start.clone().tools(tools).reader(reader)))
+    }
+
+    /// The first input of a run's next part.
+    pub(super) fn resumed(&self, value: Arc<Suspended>) -> Input {
+        let start = &self.start;
+        let (session, model) = (start.session.clone(), Arc::clone(&start.model));
+        let mut resume = Resume::new(value, session, start.revision, start.history.clone(), model);
+        resume.tools = self.scripts.tools.iter().map(|tool| Arc::clone(&tool.spec)).collect();
+        resume.answerers = start.answerers;
+        if self.reading == Reading::Unattended {
+            resume.reader = Reader::Unattended;
+        }
+        Input::Resume(Box::new(resume))
     }
 
     pub(super) fn cast(&self) -> Cast {
@@ -259,13 +314,17 @@ pub enum WorldError {
 /// What happened in a world.
 #[derive(Clone, Debug)]
 pub struct Report {
-    checked: Checked,
-    /// All events, those included that the log has evicted.
+    pub(super) checked: Checked,
+    /// All events of all parts, those included that a log has evicted.
     pub events: Vec<Envelope>,
     /// All outputs, with their times.
     pub outputs: Vec<(Time, Output)>,
     /// When the world came to rest.
     pub now: Time,
+    /// How often the run was put aside and resumed.
+    pub suspensions: usize,
+    /// How many steps it took, over all parts.
+    pub steps: u64,
 }
 
 impl Report {
@@ -305,158 +364,5 @@ impl Report {
             Output::Reply { command, reply } => Some((*command, reply.clone())),
             _ => None,
         })
-    }
-}
-
-/// Something that is to happen.
-#[derive(Clone, Debug)]
-enum Due {
-    /// A command or the like; it always passes.
-    Given(Input),
-    /// An item of work; it waits while the run takes nothing in.
-    Item(OpId, Input),
-    /// The reader's turn.
-    Read,
-}
-
-struct Player {
-    world: World,
-    cast: Cast,
-    due: BTreeMap<(Time, u64), Due>,
-    held: VecDeque<(OpId, Input)>,
-    order: u64,
-    taken: Seq,
-    reads: bool,
-    steps: u64,
-    report: Report,
-}
-
-impl Player {
-    fn new(world: World) -> Self {
-        let report =
-            Report { checked: world.checked(), events: Vec::new(), outputs: Vec::new(), now: Time::ZERO };
-        let mut player = Self {
-            cast: world.cast(),
-            due: BTreeMap::new(),
-            held: VecDeque::new(),
-            order: 0,
-            taken: Seq(0),
-            reads: false,
-            steps: 0,
-            report,
-            world,
-        };
-        player.plan(Time::ZERO, Due::Given(player.world.first()));
-        for (at, input) in player.world.planned.clone() {
-            player.plan(at, Due::Given(input));
-        }
-        player
-    }
-
-    fn plan(&mut self, at: Time, due: Due) {
-        self.order += 1;
-        self.due.insert((at, self.order), due);
-    }
-
-    fn play(&mut self) -> Result<(), WorldError> {
-        loop {
-            let next = self.report.checked.next();
-            let live = next.is_none_or(|next| next.live);
-            let open = next.is_none_or(|next| !next.credit.is_zero()) || !live;
-            if open && let Some((_, input)) = self.held.pop_front() {
-                self.step(input)?;
-                continue;
-            }
-            let first = self.due.first_key_value().map(|((at, _), _)| *at);
-            let wake = next.and_then(|next| next.wake).map(|wake| wake.at);
-            match (first, wake) {
-                (None, None) => return Ok(()),
-                (Some(at), wake) if wake.is_none_or(|wake| at <= wake) => self.happens(at, open)?,
-                (_, Some(wake)) => {
-                    self.report.now = self.report.now.max(wake);
-                    self.step(Input::Wake { quiet: self.held.is_empty() })?;
-                }
-                (Some(_), None) => {}
-            }
-        }
-    }
-
-    fn happens(&mut self, at: Time, open: bool) -> Result<(), WorldError> {
-        let Some((_, due)) = self.due.pop_first() else { return Ok(()) };
-        self.report.now = self.report.now.max(at);
-        match due {
-            Due::Given(input) => self.step(input),
-            Due::Item(_, input) if open => self.step(input),
-            Due::Item(op, input) => {
-                self.held.push_back((op, input));
-                Ok(())
-            }
-            Due::Read => {
-                self.reads = false;
-                self.read()
-            }
-        }
-    }
-
-    fn step(&mut self, input: Input) -> Result<(), WorldError> {
-        self.steps += 1;
-        if self.steps > self.world.limit {
-            return Err(WorldError::Limit(self.world.limit));
-        }
-        let now = self.report.now;
-        let stepped = self.report.checked.step(now, input)?;
-        self.report.events.extend(self.report.checked.run().log().after(stepped.since).cloned());
-        for output in &stepped.outputs {
-            if let Output::Abandon { op } = output
-                && !self.world.late
-            {
-                self.due.retain(|_, due| !matches!(due, Due::Item(other, _) if other == op));
-                self.held.retain(|(other, _)| other != op);
-            }
-            let mut at = now;
-            for (wait, input) in self.cast.plays(output) {
-                at = at.after(wait);
-                let due = match (&input, op_of(output)) {
-                    (Input::Model { .. } | Input::Tool { .. }, Some(op)) => Due::Item(op, input),
-                    _ => Due::Given(input),
-                };
-                self.plan(at, due);
-            }
-        }
-        self.report.outputs.extend(stepped.outputs.into_iter().map(|output| (now, output)));
-        match self.world.reading {
-            Reading::AtOnce => self.read(),
-            Reading::Lagging { every, .. } if !self.reads && self.unread() > 0 => {
-                self.reads = true;
-                self.plan(now.after(every), Due::Read);
-                Ok(())
-            }
-            Reading::Lagging { .. } | Reading::Never | Reading::Unattended => Ok(()),
-        }
-    }
-
-    fn unread(&self) -> u64 {
-        self.report.log().last_seq().0 - self.taken.0
-    }
-
-    fn read(&mut self) -> Result<(), WorldError> {
-        let most = match self.world.reading {
-            Reading::Lagging { events, .. } => events.max(1),
-            Reading::AtOnce => u64::MAX,
-            Reading::Never | Reading::Unattended => 0,
-        };
-        let count = self.unread().min(most);
-        if count == 0 {
-            return Ok(());
-        }
-        self.taken = Seq(self.taken.0 + count);
-        self.step(Input::Taken { through: self.taken })
-    }
-}
-
-fn op_of(output: &Output) -> Option<OpId> {
-    match output {
-        Output::Begin { op, .. } | Output::Abandon { op } => Some(*op),
-        _ => None,
     }
 }

@@ -7,6 +7,7 @@ mod chat;
 mod events;
 mod inspect;
 mod mcp;
+mod people;
 mod program;
 mod secrets;
 mod server;

@@ -26,6 +26,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 use requests::Requests;
+use schedule::Turns;
 pub(crate) use suspend::resume;
 
 /// The calls of one response, in model order.
@@ -47,8 +48,7 @@ pub(crate) struct Batch {
     secrets: usize,
     /// The first call that may still have to be prepared.
     unprepared: usize,
-    /// Whether the client executes some of the calls.
-    has_clients: bool,
+    turns: Turns,
     requests: Requests,
     /// The text beside the calls: the run's answer if no further step is left.
     answer: Text,
@@ -170,7 +170,7 @@ impl Batch {
     fn of(slots: Vec<Slot>, answer: Text) -> Self {
         Self {
             open: slots.len(),
-            has_clients: slots.iter().any(|slot| slot.spec.as_ref().is_some_and(|spec| spec.client)),
+            turns: Turns::default(),
             slots,
             first: 0,
             clocked: Vec::new(),
@@ -210,6 +210,7 @@ impl Batch {
             };
             *count = count.saturating_add_signed(change);
         }
+        self.notice(at);
     }
 
     /// Gives a call its one result; what it still asks is not needed any more.
