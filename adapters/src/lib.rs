@@ -62,10 +62,12 @@
 
 pub use runloom_core as core;
 
+pub mod agui;
 pub mod http;
 #[cfg(feature = "smol")]
 pub mod smol;
 
+mod agent;
 mod driver;
 mod engine;
 mod feed;
