@@ -41,6 +41,11 @@ const FULL: [&str; 32] = [
     r#"/sub a result=1 outcome={"type":"suspended","interruptIds":["i"]}"#,
 ];
 
+/// Every event with every member.
+pub(crate) fn full() -> Vec<Value> {
+    FULL.iter().map(|line| with_base(line)).collect()
+}
+
 /// The base members on top of a line.
 fn with_base(line: &str) -> Value {
     let mut event = event(line);
