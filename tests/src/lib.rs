@@ -8,5 +8,10 @@ pub mod corpora;
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
 
+/// The Rust code of the guide to agents, likewise.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/agui-agents.md")]
+pub struct AguiAgents;
+
 pub mod providers;
 pub mod runs;

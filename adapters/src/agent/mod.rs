@@ -14,6 +14,8 @@ mod state;
 mod stream;
 mod traits;
 mod transform;
+#[cfg(all(test, not(feature = "verify")))]
+mod unverified;
 mod usage;
 mod watch;
 

@@ -10,7 +10,7 @@ const MOST: u64 = MAX_SAFE_INTEGER.unsigned_abs();
 /// zero. None grows beyond what the protocol has.
 pub(super) fn add(all: &mut Vec<TokenUsage>, more: TokenUsage) {
     let same = |usage: &TokenUsage| (&usage.provider, &usage.model) == (&more.provider, &more.model);
-    let usage = match all.iter().position(|usage| same(usage)) {
+    let usage = match all.iter().position(same) {
         Some(at) => &mut all[at],
         None => {
             let (provider, model) = (more.provider.clone(), more.model.clone());

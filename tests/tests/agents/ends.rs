@@ -27,7 +27,8 @@ fn a_run_begins_and_ends_once() {
 // proves: V2
 #[test]
 fn every_error_has_its_code() {
-    let cases: Vec<(fn() -> Error, &str)> = vec![
+    type Make = fn() -> Error;
+    let cases: [(Make, &str); 6] = [
         (|| RunOutcome::interrupt([]).unwrap_err().into(), "PROTOCOL"),
         (|| serde_json::from_str::<u8>("x").unwrap_err().into(), "SERIALIZATION"),
         (|| Error::Cancelled, "CANCELLED"),
