@@ -12,9 +12,9 @@ impl LocalAgent for Careless {
 
     async fn run(&self, cx: &mut RunContext<()>) -> Result<RunOutcome> {
         cx.emit(Event::text_message_content("m", "never opened"))?;
-        let _open = cx.step("s")?;
-        cx.emit(Event::run_finished("t", "r", None))?;
-        assert!(cx.emit(Event::custom("acme.late", 1)).is_err_and(|error| error.is_disconnected()));
+        let mut step = cx.step("s")?;
+        step.emit(Event::run_finished("t", "r", None))?;
+        assert!(step.emit(Event::custom("acme.late", 1)).is_err_and(|error| error.is_disconnected()));
         Ok(RunOutcome::Success)
     }
 }

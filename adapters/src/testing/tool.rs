@@ -2,7 +2,9 @@
 
 use super::NoWaiting;
 use super::model::scripted_panic;
-use crate::core::tool::{ToolEnd, ToolFault, ToolInvocation, ToolItem, ToolOutput, ToolSpec};
+#[cfg(feature = "verify")]
+use crate::core::tool::{ToolEnd, ToolItem};
+use crate::core::tool::{ToolFault, ToolInvocation, ToolOutput, ToolSpec};
 use crate::host::{Tool, ToolContext};
 use crate::sync::{Mutex, lock};
 use crate::timer::{Timer, sleep};
@@ -122,6 +124,7 @@ impl<T> ScriptedTool<T> {
     }
 
     /// Its declaration, and what comes of a call: each item after a wait that counts from the one before.
+    #[cfg(feature = "verify")]
     pub(super) fn schedule(&self) -> (ToolSpec, Vec<(Duration, ToolItem)>) {
         let done = |end| ToolItem::Done(end);
         let (mut items, mut wait) = (Vec::new(), Duration::ZERO);
