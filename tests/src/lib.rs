@@ -12,6 +12,7 @@ pub struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/agui-agents.md")]
 pub struct AguiAgents;
+
 /// The Rust code of the page about AG-UI.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/agui.md")]
