@@ -63,6 +63,7 @@
 
 pub use runloom_core as core;
 
+pub mod agui;
 // A browser's thread cannot park.
 #[cfg(not(target_family = "wasm"))]
 pub mod blocking;
@@ -75,6 +76,7 @@ pub mod smol;
 #[cfg(feature = "tokio")]
 pub mod tokio;
 
+mod agent;
 mod control;
 mod driver;
 mod engine;

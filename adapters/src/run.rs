@@ -217,6 +217,7 @@ impl RunHandle {
 
     /// Makes the machine panic after `steps` further inputs, to show what a defect of its own would lead to (X5).
     #[doc(hidden)]
+    #[cfg(feature = "verify")]
     pub fn plant_panic(&self, steps: u64) {
         self.shared.plant_panic(steps);
     }

@@ -187,6 +187,7 @@ impl RunShared {
         }
     }
 
+    #[cfg(feature = "verify")]
     pub(crate) fn plant_panic(&self, steps: u64) {
         lock(&self.state).plant_panic(steps);
     }

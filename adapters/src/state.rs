@@ -138,6 +138,7 @@ impl RunState {
         &self.machine
     }
 
+    #[cfg(feature = "verify")]
     pub(crate) fn plant_panic(&mut self, steps: u64) {
         self.machine.plant_panic(steps);
     }

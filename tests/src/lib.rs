@@ -17,6 +17,11 @@ pub struct People;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/mcp.md")]
 pub struct McpGuide;
+/// The Rust code of the guide to agents, likewise.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/agui-agents.md")]
+pub struct AguiAgents;
+
 /// The Rust code of the page about AG-UI.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/agui.md")]

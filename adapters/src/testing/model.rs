@@ -153,6 +153,7 @@ impl Attempt {
 
 impl Attempt {
     /// What comes of it, each after a wait that counts from the one before; what hangs yields nothing more.
+    #[cfg(feature = "verify")]
     pub(super) fn schedule(&self) -> Vec<(Duration, ModelItem)> {
         let attempt = self.clone().ended();
         let (mut items, mut wait) = (Vec::new(), Duration::ZERO);
@@ -177,6 +178,7 @@ impl Attempt {
     }
 }
 
+#[cfg(feature = "verify")]
 fn failed(kind: ProblemKind, text: &str) -> ModelItem {
     ModelItem::Failed(Box::new(Problem::new(kind, text)))
 }

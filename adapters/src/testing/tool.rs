@@ -3,9 +3,9 @@
 use super::NoWaiting;
 use super::model::scripted_panic;
 use crate::core::host_input::{AskError, HostAnswer, Question};
-use crate::core::tool::{
-    Ask, Preparation, ToolAsk, ToolEnd, ToolFault, ToolInvocation, ToolItem, ToolOutput, ToolSpec,
-};
+#[cfg(feature = "verify")]
+use crate::core::tool::{Ask, ToolEnd, ToolItem};
+use crate::core::tool::{Preparation, ToolAsk, ToolFault, ToolInvocation, ToolOutput, ToolSpec};
 use crate::host::{Tool, ToolContext, ToolReturn};
 use crate::sync::{Mutex, lock};
 use crate::timer::{Timer, sleep};
@@ -172,6 +172,7 @@ impl<T> ScriptedTool<T> {
     }
 
     /// What comes of a call in a world.
+    #[cfg(feature = "verify")]
     pub(super) fn played(&self) -> PlayedTool {
         PlayedTool {
             spec: Arc::new(self.spec.clone()),
@@ -180,6 +181,7 @@ impl<T> ScriptedTool<T> {
         }
     }
 
+    #[cfg(feature = "verify")]
     fn pieces(&self) -> Vec<Piece> {
         let done = |end| ToolItem::Done(end);
         let (mut pieces, mut piece) = (Vec::new(), Piece { from: 0, items: Vec::new() });

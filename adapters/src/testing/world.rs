@@ -1,4 +1,11 @@
 //! A world in virtual time around one run: no driver, no executor, no waiting.
+//!
+//! ```
+//! use runloom::testing::World;
+//!
+//! let report = World::new().model("hi").run();
+//! assert_eq!(report.answer(), Some("hi"));
+//! ```
 
 use super::cast::{Cast, Ruling, Scripts};
 use super::model::Attempt;

@@ -45,7 +45,9 @@ pub use content::{Content, ContentPart};
 pub use event::{Base, Event, EventType, Metadata, TextRole};
 pub use input::RunAgentInput;
 pub use message::{Message, Role};
-pub use outcome::{Interrupt, ResumeEntry, ResumeStatus, RunOutcome, SubagentOutcome, TokenUsage};
+pub use outcome::{
+    Interrupt, ProtocolError, ResumeEntry, ResumeStatus, RunOutcome, SubagentOutcome, TokenUsage,
+};
 pub use patch::Operation;
 pub use verify::{Mode, Rule, VerificationError, Verifier};
 pub use version::{PROTOCOL_VERSION, Version};

@@ -95,6 +95,51 @@ pub enum RunOutcome {
     Cancelled,
 }
 
+/// A value that the protocol does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProtocolError {
+    /// An interrupt outcome without a question.
+    #[error("an interrupt outcome asks at least once")]
+    NoInterrupts,
+    /// The content of an activity that is no JSON object.
+    #[error("the content of an activity is an object")]
+    NotAnObject,
+}
+
+impl RunOutcome {
+    /// The outcome of a run that stopped to ask.
+    ///
+    /// # Errors
+    ///
+    /// [`ProtocolError::NoInterrupts`] if nothing is asked.
+    pub fn interrupt(interrupts: impl IntoIterator<Item = Interrupt>) -> Result<Self, ProtocolError> {
+        let outcome = Self::Interrupt(interrupts.into_iter().collect());
+        outcome.check().map(|()| outcome)
+    }
+
+    /// Whether the protocol has this outcome. What depends on the run, the verifier checks.
+    ///
+    /// # Errors
+    ///
+    /// As [`RunOutcome::interrupt`].
+    pub fn check(&self) -> Result<(), ProtocolError> {
+        match self {
+            Self::Interrupt(interrupts) if interrupts.is_empty() => Err(ProtocolError::NoInterrupts),
+            Self::Interrupt(_) | Self::Success | Self::SuccessWithPendingToolCalls(_) | Self::Cancelled => {
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Interrupt {
+    /// A question, with its id and, for programs, why the run stopped.
+    pub fn new(id: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { id: id.into(), reason: reason.into(), ..Self::default() }
+    }
+}
+
 /// How an invocation that did not fail ended.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum SubagentOutcome {

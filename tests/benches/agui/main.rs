@@ -1,10 +1,11 @@
 //! What an AG-UI event costs: CPU time and allocations per event that is decoded, verified, encoded, consumed, beside plain
-//! serde over an equivalent derived type in the same process.
+//! serde over an equivalent derived type in the same process; and per event that an agent emits and somebody reads.
 //!
 //! `cargo bench -p runloom-tests --bench agui` prints a table: medians of several rounds whose cases take turns, so that
 //! a slow moment of the machine meets them all. Nothing is asserted about time.
 #![allow(clippy::unwrap_used)]
 
+mod agents;
 mod cases;
 mod plain;
 
@@ -27,6 +28,7 @@ fn main() {
     // `cargo test --benches` runs this too, and asks for one quick look only.
     let rounds = if std::env::args().any(|arg| arg == "--test") { 1 } else { 9 };
     let mut cases = cases::cases();
+    cases.extend(agents::cases());
     let mut rows: Vec<Row> = cases.iter().map(|_| Row::default()).collect();
     for (case, row) in cases.iter_mut().zip(&mut rows) {
         // The first pass warms up and counts allocations, which do not vary.

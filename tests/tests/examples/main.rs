@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod agent;
+mod agui_agent;
 mod blocking;
 mod chat;
 mod events;

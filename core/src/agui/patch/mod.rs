@@ -1,10 +1,12 @@
 //! JSON Patch (RFC 6902): applied whole or not at all.
 
 mod apply;
+mod diff;
 #[cfg(test)]
 mod tests;
 
 pub use apply::{Budget, apply, weight};
+pub use diff::diff;
 
 use super::wire::{Context, Path, Wire, custom, is_pointer, write_value};
 use crate::json::{self, Out};
