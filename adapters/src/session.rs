@@ -59,8 +59,8 @@ struct State {
     approvals: Approvals,
     /// Whether that was to be forgotten while a run was going on.
     forgotten: bool,
-    /// Of runs whose futures may still be there (C8).
-    gates: Vec<Arc<Gate>>,
+    /// Of the last run whose futures may still be there; it knows those before (C8).
+    gate: Option<Arc<Gate>>,
 }
 
 #[derive(Clone, Debug)]
@@ -266,8 +266,8 @@ impl SessionShared {
     pub(crate) fn new(id: SessionId, revision: Revision, history: History) -> Result<Self, SessionError> {
         at_rest(&history)?;
         let rest = SessionState::Idle;
-        let (active, approvals, gates) = (Active::None, Approvals::default(), Vec::new());
-        let state = State { history, revision, rest, active, approvals, forgotten: false, gates };
+        let (active, approvals) = (Active::None, Approvals::default());
+        let state = State { history, revision, rest, active, approvals, forgotten: false, gate: None };
         Ok(Self { id, state: Mutex::new(state) })
     }
 
@@ -287,13 +287,13 @@ impl SessionShared {
         lock(&self.state).active = Active::None;
     }
 
-    /// Gives the session to a run; the gates that it has to wait for.
-    pub(crate) fn occupy(&self, run: &Arc<RunShared>, gate: Arc<Gate>) -> Vec<Arc<Gate>> {
+    /// Gives the session to a run with this gate; the gate that it has to wait for, with those before.
+    pub(crate) fn occupy(&self, run: &Arc<RunShared>, gate: Arc<Gate>) -> Option<Arc<Gate>> {
         let mut state = lock(&self.state);
         state.active = Active::Run(Arc::downgrade(run));
-        state.gates.retain(|gate| !gate.is_open());
-        let before = state.gates.clone();
-        state.gates.push(gate);
+        let before = Gate::closed(state.gate.take());
+        gate.follow(before.clone());
+        state.gate = Some(gate);
         before
     }
 

@@ -17,6 +17,10 @@ pub struct People;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/mcp.md")]
 pub struct McpGuide;
+/// The Rust code of the page about AG-UI.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/agui.md")]
+pub struct Agui;
 
 pub mod providers;
 pub mod runs;

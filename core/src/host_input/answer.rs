@@ -8,9 +8,10 @@ use crate::message::Part;
 use crate::text::Text;
 use crate::tool::ToolOutput;
 use alloc::sync::Arc;
+use core::fmt;
 
 /// An answer to a [`HostRequest`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HostAnswer {
     /// To an approval: the call may run.
@@ -33,6 +34,25 @@ pub enum HostAnswer {
     Result(ToolOutput),
     /// To any request: whoever was asked does not want to answer.
     Refused(Refusal),
+}
+
+impl fmt::Debug for HostAnswer {
+    /// What people have written is left out: an answer may be a secret (M5).
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Allow { remember, arguments } => {
+                let edited = arguments.is_some();
+                f.debug_struct("Allow").field("remember", remember).field("edited", &edited).finish()
+            }
+            Self::Deny { reason } => f.debug_struct("Deny").field("reason", reason).finish(),
+            Self::Choices(answers) => {
+                f.debug_list().entries(answers.iter().map(|(id, values)| (id, values.len()))).finish()
+            }
+            Self::Value(text) => write!(f, "Value({} bytes)", text.len()),
+            Self::Result(output) => write!(f, "Result({} parts)", output.content.len()),
+            Self::Refused(refusal) => f.debug_tuple("Refused").field(refusal).finish(),
+        }
+    }
 }
 
 /// How a request was refused.

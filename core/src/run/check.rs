@@ -105,7 +105,11 @@ impl Run {
     }
 
     fn check_resume(&self, resume: &Resume) -> Result<(), Misuse> {
+        if resume.revision.0 >= MAX_EXACT {
+            return Err(Misuse::InvalidStart(Text::new("the session's revision cannot grow any more")));
+        }
         resume.check(self.m.log.run_id()).map_err(Misuse::InvalidResume)?;
+        resume.suspended.fits(&self.m.config.limits).map_err(Misuse::InvalidResume)?;
         unique(&resume.tools).map_err(|text| Misuse::InvalidStart(Text::new(encoded_prefix(&text, 512))))
     }
 }

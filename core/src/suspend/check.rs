@@ -1,8 +1,10 @@
 //! What a suspended run says about itself must fit together: a value may have been kept anywhere.
 
 use super::{ResumeError, Suspended, SuspendedCall, SuspendedState};
+use crate::config::Limits;
 use crate::host_input::{HostAnswer, HostRequest, RequestKind};
 use crate::id::RequestId;
+use crate::json::{Len, encoded_len};
 use crate::message::Role;
 use crate::phase::invalid_arguments;
 use crate::tool::Binding;
@@ -26,10 +28,13 @@ impl Suspended {
         if !last.calls().eq(self.calls.iter().map(|call| &call.call)) {
             return Some("its calls are not those of its last message");
         }
-        for (at, call) in self.calls.iter().enumerate() {
-            if call.call.call.step != self.step || call.call.call.ordinal as usize != at {
-                return Some("a call belongs to another step or place");
-            }
+        if self.calls.iter().any(|call| call.call.call.step != self.step) {
+            return Some("a call belongs to another step");
+        }
+        // A repeated call leaves its place empty.
+        let places = self.calls.iter().map(|call| call.call.call.ordinal);
+        if !places.clone().zip(places.skip(1)).all(|(one, next)| one < next) {
+            return Some("the places of its calls do not grow");
         }
         let added = self.messages as usize;
         if added < self.tail.len() || self.messages > u32::MAX / 2 {
@@ -39,6 +44,30 @@ impl Suspended {
             return Some("its log is shorter than what was recorded");
         }
         self.calls.iter().find_map(SuspendedCall::contradiction).or_else(|| self.requests_contradict())
+    }
+
+    /// Whether it fits the limits of the engine that is to resume it: the room in its log was reckoned by them (L1).
+    pub(crate) fn fits(&self, limits: &Limits) -> Result<(), ResumeError> {
+        let within = |what, limit: u64, observed: u64| {
+            if observed > limit { Err(ResumeError::TooLarge { what, limit, observed }) } else { Ok(()) }
+        };
+        within("calls", limits.calls as u64, self.calls.len() as u64)?;
+        for call in &self.calls {
+            within("bytes of arguments", limits.argument_bytes, encoded_len(&call.call.arguments))?;
+            match &call.state {
+                SuspendedState::Waiting { request, state, .. } => {
+                    if let RequestKind::Question(question) = &request.kind {
+                        let mut len = Len::default();
+                        question.form.write(&mut len);
+                        within("bytes of a question", limits.question_bytes, len.0)?;
+                    }
+                    let state = state.as_ref().map_or(0, encoded_len);
+                    within("bytes of a tool's state", limits.tool_output_bytes, state)?;
+                }
+                SuspendedState::Done(_) | SuspendedState::Queued | SuspendedState::Answered { .. } => {}
+            }
+        }
+        Ok(())
     }
 
     fn requests_contradict(&self) -> Option<&'static str> {

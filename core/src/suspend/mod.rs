@@ -273,6 +273,16 @@ pub enum ResumeError {
     /// The value contradicts itself.
     #[error("the value is not valid: {0}")]
     Invalid(&'static str),
+    /// It holds more than the limits of the engine that is to resume it allow.
+    #[error("{what}: {observed} are more than {limit}")]
+    TooLarge {
+        /// What there is too much of.
+        what: &'static str,
+        /// The bound.
+        limit: u64,
+        /// What was found.
+        observed: u64,
+    },
     /// Its messages cannot follow the session's history.
     #[error("its messages do not fit: {0}")]
     History(HistoryError),

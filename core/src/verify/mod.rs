@@ -206,23 +206,8 @@ impl Verifier {
     }
 
     fn event(&mut self, event: &Event) -> Result<(), Broken> {
-        match (self.run, event) {
-            (RunState::Ended, _) => return Err(("E2", "the terminal is behind it")),
-            (RunState::New, Event::RunStarted(started)) => {
-                self.run = RunState::Open;
-                self.revision = started.revision;
-                return Ok(());
-            }
-            (RunState::New, _) => return Err(("E2", "the first event must be run.started")),
-            (RunState::Suspended, Event::RunResumed(resumed)) if resumed.revision == self.revision => {
-                self.run = RunState::Open;
-                return Ok(());
-            }
-            (RunState::Suspended, Event::RunResumed(_)) => {
-                return Err(("H6", "the run goes on at another revision"));
-            }
-            (RunState::Suspended, _) => return Err(("H6", "a suspended run goes on without run.resumed")),
-            (RunState::Open, _) => {}
+        if self.begins(event)? {
+            return Ok(());
         }
         match event {
             Event::RunStarted(_) => Err(("E2", "the run has started before")),
@@ -285,6 +270,23 @@ impl Verifier {
                 self.calls.closed(request, true)
             }
         }
+    }
+
+    /// Whether `event` opens the run or its next part; whatever comes before that or after the end breaks the order.
+    fn begins(&mut self, event: &Event) -> Result<bool, Broken> {
+        match (self.run, event) {
+            (RunState::Open, _) => return Ok(false),
+            (RunState::Ended, _) => return Err(("E2", "the terminal is behind it")),
+            (RunState::New, Event::RunStarted(started)) => self.revision = started.revision,
+            (RunState::New, _) => return Err(("E2", "the first event must be run.started")),
+            (RunState::Suspended, Event::RunResumed(resumed)) if resumed.revision == self.revision => {}
+            (RunState::Suspended, Event::RunResumed(_)) => {
+                return Err(("H6", "the run goes on at another revision"));
+            }
+            (RunState::Suspended, _) => return Err(("H6", "a suspended run goes on without run.resumed")),
+        }
+        self.run = RunState::Open;
+        Ok(true)
     }
 
     /// `run.suspended`: calls are open, and the session is as the run found it.

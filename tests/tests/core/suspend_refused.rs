@@ -237,3 +237,35 @@ fn a_run_that_is_to_be_put_aside_again_gives_another_value_of_the_same_run() {
     }
     assert_eq!(first, second, "but for the two events nothing has changed");
 }
+
+// proves: H6, L1
+#[test]
+fn an_engine_with_smaller_limits_does_not_take_it_back() {
+    let (story, json) = waiting();
+    for (calls, fits) in [(2, false), (3, true), (4, true)] {
+        let config = Config::with(|limits| limits.calls = calls).unwrap();
+        let mut hand = Hand::new(config, []);
+        let resume = Input::Resume(Box::new(story.resume_of(&json)));
+        if fits {
+            assert!(hand.give(resume).live, "{calls}");
+        } else {
+            let error = ResumeError::TooLarge { what: "calls", limit: 2, observed: 3 };
+            assert_eq!(hand.misuse(resume), Misuse::InvalidResume(error));
+        }
+    }
+}
+
+// proves: M5
+#[test]
+fn what_people_have_answered_shows_in_no_debug_output() {
+    let secret = "sk-answer-canary";
+    let answers = [
+        HostAnswer::value(format!("{secret:?}")),
+        HostAnswer::choices([("key", [secret])]),
+        HostAnswer::allow_with(format!("{{\"key\":{secret:?}}}")),
+    ];
+    for answer in answers {
+        let shown = format!("{answer:?} {:?}", Some(Ok::<_, ()>(&answer)));
+        assert!(!shown.contains("canary"), "the answer shows");
+    }
+}

@@ -1,6 +1,6 @@
 //! What an event that was accepted changes, and what is open then.
 
-use super::entities::Subagent;
+use super::entities::{Call, Reasoning, Subagent, Text};
 use super::order::{Order, Phase};
 use super::{OpenItem, OpenKind};
 use crate::agui::Event;
@@ -24,19 +24,11 @@ impl Order {
                 let said = Said { role: e.role, name: e.name.as_deref(), parent: None };
                 self.accept_opening(Kind::Text, &e.message_id, tag, said, true);
             }
-            Event::TextMessageEnd(e) => {
-                if let Some(text) = self.entities.texts.get_mut(&e.message_id) {
-                    text.open = None;
-                }
-            }
+            Event::TextMessageEnd(e) => self.close(Kind::Text, &e.message_id),
             Event::ToolCallStart(e) => {
                 self.accept_opening(Kind::Call, &e.tool_call_id, tag, said_of(e), true);
             }
-            Event::ToolCallEnd(e) => {
-                if let Some(call) = self.entities.calls.get_mut(&e.tool_call_id) {
-                    call.open = None;
-                }
-            }
+            Event::ToolCallEnd(e) => self.close(Kind::Call, &e.tool_call_id),
             Event::ToolCallResult(e) => self.accept_result(&e.message_id, &e.tool_call_id, tag),
             Event::ReasoningStart(e) => {
                 let at = self.tick();
@@ -50,11 +42,7 @@ impl Order {
             Event::ReasoningMessageStart(e) => {
                 self.accept_opening(Kind::Reasoning, &e.message_id, tag, Said::default(), true);
             }
-            Event::ReasoningMessageEnd(e) => {
-                if let Some(found) = self.entities.reasoning.get_mut(&e.message_id) {
-                    found.message = None;
-                }
-            }
+            Event::ReasoningMessageEnd(e) => self.close(Kind::Reasoning, &e.message_id),
             Event::ActivitySnapshot(e) => {
                 let keeps = e.replace == Some(false) && self.entities.activities.contains_key(&e.message_id);
                 if !keeps {
@@ -126,21 +114,15 @@ impl Order {
         let open = by_itself.then_some(at);
         match kind {
             Kind::Text => {
-                let fresh = !self.entities.texts.contains_key(id);
-                let text = self.entities.texts.entry(id.to_owned()).or_default();
-                if fresh {
-                    text.owner = tag.map(Into::into);
-                }
+                let new = || Text { owner: tag.map(Into::into), ..Text::default() };
+                let text = self.entities.texts.entry(id.to_owned()).or_insert_with(new);
                 text.open = open;
                 text.opener.get_or_insert_with(|| Opener::of(said));
             }
             Kind::Call => {
                 let owner = self.entities.asserted(tag, said).flatten().map(Into::into);
-                let fresh = !self.entities.calls.contains_key(id);
-                let call = self.entities.calls.entry(id.to_owned()).or_default();
-                if fresh {
-                    call.owner = owner;
-                }
+                let new = || Call { owner, ..Call::default() };
+                let call = self.entities.calls.entry(id.to_owned()).or_insert_with(new);
                 call.open = open;
                 call.opener.get_or_insert_with(|| Opener::of(said));
                 call.started.get_or_insert(at);
@@ -149,13 +131,20 @@ impl Order {
         }
     }
 
-    fn own_reasoning(&mut self, id: &str, tag: Option<&str>) -> &mut super::entities::Reasoning {
-        let fresh = !self.entities.reasoning.contains_key(id);
-        let found = self.entities.reasoning.entry(id.to_owned()).or_default();
-        if fresh {
-            found.owner = tag.map(Into::into);
+    fn close(&mut self, kind: Kind, id: &str) {
+        let open = match kind {
+            Kind::Text => self.entities.texts.get_mut(id).map(|text| &mut text.open),
+            Kind::Call => self.entities.calls.get_mut(id).map(|call| &mut call.open),
+            Kind::Reasoning => self.entities.reasoning.get_mut(id).map(|found| &mut found.message),
+        };
+        if let Some(open) = open {
+            *open = None;
         }
-        found
+    }
+
+    fn own_reasoning(&mut self, id: &str, tag: Option<&str>) -> &mut Reasoning {
+        let new = || Reasoning { owner: tag.map(Into::into), ..Reasoning::default() };
+        self.entities.reasoning.entry(id.to_owned()).or_insert_with(new)
     }
 
     fn accept_result(&mut self, message: &str, call: &str, tag: Option<&str>) {
