@@ -6,6 +6,7 @@ use crate::json::encoded_len;
 use crate::message::{Part, ProviderContext, ToolCall};
 use crate::model::{CallDelta, Completion, FinalCall, Finish, Problem, ProblemKind};
 use crate::text::Text;
+use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -377,6 +378,7 @@ impl Assembler {
     fn build(self, ended: bool, whole: bool) -> Result<Response, Violation> {
         let mut calls: Vec<AssembledCall> = Vec::with_capacity(self.drafts.len());
         let mut place = Vec::with_capacity(self.drafts.len());
+        let mut by_id: BTreeMap<Text, usize> = BTreeMap::new();
         let mut used_ids: Vec<Text> = self.drafts.iter().filter_map(|draft| draft.id.clone()).collect();
         for (at, draft) in self.drafts.into_iter().enumerate() {
             if whole && !draft.is_whole() {
@@ -391,7 +393,7 @@ impl Assembler {
                 }
                 Err(violation) => return Err(violation),
             };
-            match calls.iter().find(|other| other.call.id == built.call.id) {
+            match by_id.get(&built.call.id).and_then(|known| calls.get(*known)) {
                 Some(other)
                     if whole
                         || (other.call.name == built.call.name
@@ -402,6 +404,7 @@ impl Assembler {
                 Some(_) => return Err(Violation::RepeatedId { ordinal: at }),
                 None => {
                     place.push(Some(Arc::clone(&built.call)));
+                    by_id.insert(built.call.id.clone(), calls.len());
                     calls.push(built);
                 }
             }

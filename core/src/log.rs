@@ -174,7 +174,9 @@ impl Ledger {
     }
 
     fn close_request(&mut self, request: &HostRequest) {
-        if let Some(at) = self.requests.iter().position(|open| open.id == request.id) {
+        // The place is compared first: it is cheaper than the id.
+        let is_it = |open: &Arc<HostRequest>| open.call.call == request.call.call && open.id == request.id;
+        if let Some(at) = self.requests.iter().position(is_it) {
             self.requests.remove(at);
         }
     }

@@ -160,7 +160,8 @@ impl PartialOrd for Text {
 }
 impl Ord for Text {
     fn cmp(&self, other: &Self) -> core::cmp::Ordering {
-        self.as_str().cmp(other.as_str())
+        // The order of bytes is that of characters.
+        self.as_bytes().cmp(other.as_bytes())
     }
 }
 impl Hash for Text {

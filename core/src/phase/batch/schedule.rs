@@ -6,7 +6,7 @@ use crate::event::Event;
 use crate::host_input::RequestKind;
 use crate::machine::{Machine, OpKind};
 use crate::output::{Outbox, Work};
-use crate::tool::ToolInvocation;
+use crate::tool::{Access, ToolInvocation};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -20,6 +20,8 @@ pub(super) struct Turns {
     /// Queued calls that nothing bars: those of the host's tools, and those of the client.
     ready: BTreeSet<usize>,
     clients: BTreeSet<usize>,
+    /// Exclusive calls without a result, as far as it is known what they touch.
+    barriers: BTreeSet<usize>,
     /// Queued calls, by the nearest call before that bars them.
     barred: BTreeMap<usize, Vec<usize>>,
 }
@@ -29,6 +31,7 @@ impl Batch {
     pub(super) fn notice(&mut self, at: usize) {
         let Some(slot) = self.slots.get(at) else { return };
         if matches!(slot.state, State::Done(_)) {
+            self.turns.barriers.remove(&at);
             for freed in self.turns.barred.remove(&at).unwrap_or_default() {
                 self.consider(freed);
             }
@@ -51,9 +54,16 @@ impl Batch {
             !matches!(other.state, State::Done(_))
                 && other.access().is_none_or(|other| other.conflicts(access))
         };
-        let earlier = self.slots.get(self.first..at).unwrap_or_default();
-        match earlier.iter().rposition(bars) {
-            Some(place) => self.turns.barred.entry(self.first + place).or_default().push(at),
+        let bar = match access {
+            // Most calls: they need not look at each other.
+            Access::Shared => self.turns.barriers.range(..at).next_back().copied(),
+            Access::Exclusive | Access::Resources(_) => {
+                let earlier = self.slots.get(self.first..at).unwrap_or_default();
+                earlier.iter().rposition(bars).map(|place| self.first + place)
+            }
+        };
+        match bar {
+            Some(bar) => self.turns.barred.entry(bar).or_default().push(at),
             None if spec.client => _ = self.turns.clients.insert(at),
             None => _ = self.turns.ready.insert(at),
         }
@@ -65,8 +75,12 @@ impl Batch {
             if matches!(slot.state, State::Unprepared | State::Preparing(_)) {
                 break;
             }
+            let at = self.turns.known;
+            if matches!(slot.access(), Some(Access::Exclusive)) && !matches!(slot.state, State::Done(_)) {
+                self.turns.barriers.insert(at);
+            }
             self.turns.known += 1;
-            self.consider(self.turns.known - 1);
+            self.consider(at);
         }
         loop {
             let full = self.running >= m.config.limits.parallel_tools;
