@@ -4,8 +4,8 @@ use super::NoWaiting;
 use super::model::scripted_panic;
 use crate::core::host_input::{AskError, HostAnswer, Question};
 #[cfg(feature = "verify")]
-use crate::core::tool::{Ask, ToolEnd, ToolItem};
-use crate::core::tool::{Preparation, ToolAsk, ToolFault, ToolInvocation, ToolOutput, ToolSpec};
+use crate::core::tool::{Ask, ToolAsk, ToolEnd, ToolItem};
+use crate::core::tool::{Preparation, ToolFault, ToolInvocation, ToolOutput, ToolSpec};
 use crate::host::{Tool, ToolContext, ToolReturn};
 use crate::sync::{Mutex, lock};
 use crate::timer::{Timer, sleep};
@@ -43,6 +43,7 @@ enum Act {
     ReturnAsking(Arc<Question>),
 }
 
+#[cfg(feature = "verify")]
 /// What comes of a call in a world.
 #[derive(Clone, Debug)]
 pub(super) struct PlayedTool {
@@ -52,6 +53,7 @@ pub(super) struct PlayedTool {
     pub(super) pieces: Vec<Piece>,
 }
 
+#[cfg(feature = "verify")]
 /// What comes of a call up to the next answer: each item after a wait that counts from the one before.
 #[derive(Clone, Debug)]
 pub(super) struct Piece {

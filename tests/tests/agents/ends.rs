@@ -235,3 +235,20 @@ fn state_that_panics_is_a_failure() {
         assert_eq!(words(&all), "run_started; run_error AGENT_ERROR");
     }
 }
+
+// proves: V1, X2
+#[test]
+fn runs_of_shared_agents_move_between_threads() {
+    struct Says;
+    impl Agent for Says {
+        type State = ();
+        async fn run(&self, cx: &mut RunContext<()>) -> Result<RunOutcome> {
+            futures_lite::future::yield_now().await;
+            cx.send(Event::custom("acme.x", 1)).await?;
+            Ok(RunOutcome::Success)
+        }
+    }
+    let stream = run(std::sync::Arc::new(Says), input());
+    let all = std::thread::spawn(move || events(stream)).join().unwrap();
+    assert_eq!(words(&all), "run_started; custom; run_finished success");
+}
