@@ -7,12 +7,20 @@ use futures_lite::future::block_on;
 use futures_lite::{StreamExt, pin};
 use runloom::agui::server::{Agent, Error, Result, RunContext, Runner};
 use runloom::agui::{Message, PROTOCOL_VERSION, RunAgentInput, RunOutcome, TokenUsage, sse};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: agui_agent [--sse] [--stop]\n\
                      Prints the AG-UI events of one run: JSON lines, or server-sent events.";
+
+/// What agent and application share.
+#[derive(Default, Serialize, Deserialize)]
+struct Packing {
+    city: String,
+    list: Vec<String>,
+}
 
 /// Looks up the weather, and says what to pack.
 struct Packer {
@@ -21,10 +29,9 @@ struct Packer {
 }
 
 impl Agent for Packer {
-    /// Shared with the application: what to pack.
-    type State = Value;
+    type State = Packing;
 
-    async fn run(&self, cx: &mut RunContext<Value>) -> Result<RunOutcome> {
+    async fn run(&self, cx: &mut RunContext<Packing>) -> Result<RunOutcome> {
         let city = cx.last_user_text().ok_or_else(|| Error::agent("nobody said where to"))?;
         cx.think(format!("Is it warm in {city}?"))?;
 
@@ -36,8 +43,8 @@ impl Agent for Packer {
         step.finish()?;
 
         // Goes out as a snapshot, then as what has changed.
-        cx.set_state(json!({ "city": city, "list": ["a hat", "sunglasses"] }))?;
-        cx.update_state(|state| state["list"][2] = "a book".into())?;
+        cx.set_state(Packing { city, list: vec!["a hat".into(), "sunglasses".into()] })?;
+        cx.update_state(|packing| packing.list.push("a book".into()))?;
 
         let mut message = cx.assistant_message()?;
         for word in ["Pack ", "a hat, ", "sunglasses ", "and ", "a book."] {
