@@ -97,6 +97,18 @@ text_id!(
     RequestId
 );
 
+text_id!(
+    /// Names one input that people added while a run was under way (H3).
+    SteerId
+);
+
+impl SteerId {
+    /// An id that the engine made itself.
+    pub(crate) fn trusted(id: alloc::string::String) -> Self {
+        Self(Text::from(id))
+    }
+}
+
 impl RequestId {
     /// The id of the `n`-th request that belongs to `call`.
     pub(crate) fn of_call(call: CallRef, n: u32) -> Self {

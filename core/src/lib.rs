@@ -66,7 +66,9 @@ extern crate alloc;
 extern crate std;
 
 pub mod assemble;
+pub mod boundary;
 mod clock;
+pub mod compaction;
 pub mod config;
 pub mod error;
 pub mod event;
@@ -92,6 +94,7 @@ pub mod provider;
 mod read_json;
 mod retry;
 mod run;
+pub mod steer;
 pub mod suspend;
 pub mod text;
 pub mod time;

@@ -1,14 +1,14 @@
 //! Canonical encoding of events (L6): one writer for bytes and for their number.
 
-use super::host_input;
 use super::{Envelope, Event, Metrics, ModelCompleted, ModelFailed, ResetReason, RunFailed, StreamReset};
+use super::{context, host_input};
 use crate::config::CLOSING_TEXT;
 use crate::error::RunError;
 use crate::id::{CallRef, RunId};
 use crate::json::{Object, Out, encoded_prefix, integer, string};
 use crate::message::{Image, ImageData, Part, ToolResult};
 use crate::outcome::Answer;
-use crate::time::micros;
+use crate::time::{MAX_EXACT, micros};
 use crate::usage::GenerationTokens;
 use alloc::string::{String, ToString};
 use core::time::Duration;
@@ -96,6 +96,18 @@ impl Event {
             Self::HostInputAnswered(answered) => host_input::answered(&mut o, answered),
             Self::HostInputFailed(failed) => host_input::failed(&mut o, failed),
             Self::HostInputCancelled(request) => host_input::cancelled(&mut o, request),
+            Self::SteeringDelivered(id) | Self::SteeringApplied(id) => {
+                o.str("steer_id", id.as_str());
+            }
+            Self::BoundaryApplied(applied) => context::boundary(&mut o, applied),
+            Self::CompactionStarted { messages, estimated_context_tokens, trigger } => {
+                o.u64("estimated_context_tokens", (*estimated_context_tokens).min(MAX_EXACT))
+                    .u64("messages", u64::from(*messages))
+                    .str("trigger", trigger.as_str());
+            }
+            Self::CompactionCompleted(done) => context::completed(&mut o, done),
+            Self::CompactionFailed(failed) => context::failed(&mut o, failed),
+            Self::CompactionCancelled => {}
             Self::ModelStarted(_)
             | Self::ModelCompleted(_)
             | Self::ModelFailed(_)
@@ -156,6 +168,13 @@ impl Event {
             | Self::HostInputAnswered(_)
             | Self::HostInputFailed(_)
             | Self::HostInputCancelled(_)
+            | Self::SteeringDelivered(_)
+            | Self::SteeringApplied(_)
+            | Self::BoundaryApplied(_)
+            | Self::CompactionStarted { .. }
+            | Self::CompactionCompleted(_)
+            | Self::CompactionFailed(_)
+            | Self::CompactionCancelled
             | Self::StepStarted { .. }
             | Self::StepCompleted { .. }
             | Self::StepFailed { .. }
@@ -193,6 +212,7 @@ fn write_failed<O: Out>(o: &mut Object<'_, O>, failed: &RunFailed) {
         | RunError::InvalidArguments { .. }
         | RunError::Tool { .. }
         | RunError::Interrupted
+        | RunError::BoundaryLost
         | RunError::HistoryFull(_)
         | RunError::DriverPanicked
         | RunError::Internal => (None, None),
@@ -248,6 +268,9 @@ fn write_reset<O: Out>(o: &mut Object<'_, O>, reset: &StreamReset) {
     match reset.reason {
         ResetReason::InvalidResponse => {
             o.str("position", reset.position.as_str()).str("reason", "invalid_response");
+        }
+        ResetReason::ContextOverflow => {
+            o.str("position", reset.position.as_str()).str("reason", "context_overflow");
         }
         ResetReason::RetryableFailure { kind, retry_after } => {
             o.str("kind", kind.as_str())

@@ -4,7 +4,9 @@
 //! outputs that came back and the events that were recorded. Clones are cheap, so that tests can branch.
 
 mod account;
+mod additions;
 mod ops;
+mod panic;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +23,7 @@ use crate::suspend::{Resume, Suspended};
 use crate::time::Time;
 use crate::verify::Verifier;
 use account::Account;
+use additions::Said;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -198,6 +201,7 @@ impl Checked {
         let taken = if let Input::Taken { through } = input { Some(through) } else { None };
         let gone = matches!(input, Input::ConsumerGone { .. });
         let resumes = if let Input::Resume(resume) = &input { Some((**resume).clone()) } else { None };
+        let said = Said::of(&input);
         let kept = if let Input::Prepared { .. } = &input { Some(input.clone()) } else { None };
         let starts = if let Input::Start(start) = &input { Some((**start).clone()) } else { None };
 
@@ -218,6 +222,7 @@ impl Checked {
                 if let Some(input) = kept {
                     self.ops.prepared(&input);
                 }
+                self.account.said(said, &outputs);
                 self.taken = self.taken.max(taken.unwrap_or_default());
                 self.read &= !gone;
                 self.waits(*next, quiet)?;
@@ -369,7 +374,7 @@ impl Checked {
         for envelope in log.after(mark.seq) {
             let refused = |violation| ("W9", format!("{violation}; it is {:?}", envelope.event));
             self.verifier.observe(envelope).map_err(refused)?;
-            self.account.event(&envelope.event)?;
+            self.account.event(&envelope.event, self.run.committed())?;
         }
         self.verifier.agree(log).map_err(|violation| ("W9", format!("{violation}")))?;
         match (mark.live, self.run.outcome()) {
@@ -450,79 +455,6 @@ impl Checked {
             Some(outcome) => valid(&outcome.history),
             None => Ok(()),
         }
-    }
-
-    /// What a panic inside the next step would lead to: the log closes itself from its ledger (X5, E2, E3).
-    ///
-    /// # Errors
-    ///
-    /// [`Broken`] says what is wrong with the close.
-    pub fn survives_panic(&self) -> Result<(), Broken> {
-        self.clone().panicked().map(|_| ())
-    }
-
-    /// The run's machine has panicked: closes the log and checks what came of it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Checked::survives_panic`].
-    pub fn panicked(&mut self) -> Result<Vec<Output>, Broken> {
-        let step = self.steps;
-        self.close().map_err(|(law, what)| Broken { law, what, step })
-    }
-
-    fn close(&mut self) -> Result<Vec<Output>, Found> {
-        let mark = Mark::of(&self.run);
-        let mut outbox = Outbox::new();
-        self.run.close_after_panic(&mut outbox);
-        let outputs: Vec<Output> = core::iter::from_fn(|| outbox.pop()).collect();
-        self.bounded(mark, &outputs)?;
-        self.recorded(mark)?;
-        if self.account.is_started() {
-            self.verifier.finish().map_err(|violation| ("X5", format!("{violation}")))?;
-            self.ops.stepped(&self.run, None, &outputs)?;
-        }
-        let closed = Mark::of(&self.run);
-        let mut twin = self.run.clone();
-        let answer = twin.step(Time::MAX, Input::Wake { quiet: true }, &mut outbox);
-        if answer != Err(Misuse::Poisoned) || Mark::of(&twin) != closed || !outbox.is_empty() {
-            return Err(found("X5", "a run goes on after a panic of its machine"));
-        }
-        Ok(outputs)
-    }
-
-    /// Feeds the recorded inputs to a fresh run: its log must be equal, byte for byte (W8).
-    ///
-    /// # Errors
-    ///
-    /// [`Broken`] shows the first event that differs.
-    pub fn replay(&self) -> Result<(), Broken> {
-        let log = self.run.log();
-        let mut twin = Run::new(log.run_id().clone(), Arc::clone(self.run.config()));
-        let mut outbox = Outbox::new();
-        for (now, input) in self.inputs() {
-            // Whether it is misuse shows in the log as well.
-            let _ = twin.step(*now, input.clone(), &mut outbox);
-            while outbox.pop().is_some() {}
-        }
-        let broken = |what: String| Err(Broken { law: "W8", what, step: self.steps });
-        if self.journal.is_none() {
-            return Ok(());
-        }
-        let pairs = log.iter().zip(twin.log().iter());
-        for (one, other) in pairs {
-            let (one, other) = (one.to_json(log.run_id()), other.to_json(log.run_id()));
-            if one != other {
-                return broken(format!("{one} became {other}"));
-            }
-        }
-        if log.end() != twin.log().end() || log.last_seq() != twin.log().last_seq() {
-            return broken(String::from("the logs have different lengths"));
-        }
-        if format!("{:?}", self.run.outcome()) != format!("{:?}", twin.outcome()) {
-            return broken(String::from("the outcomes differ"));
-        }
-        Ok(())
     }
 }
 

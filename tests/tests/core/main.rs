@@ -12,9 +12,11 @@
 
 mod assembly;
 mod batch;
+mod boundary;
 mod bounds;
 mod cancel;
 mod closing;
+mod compaction;
 mod config;
 mod deadlines;
 mod driver;
@@ -25,4 +27,5 @@ mod order;
 mod reader;
 mod retry;
 mod secrets;
+mod steering;
 mod usage;

@@ -1,6 +1,9 @@
 //! Limits of a run. Invalid values cannot be built (L1, bounds).
 
+mod room;
+
 use crate::assemble::ResponseBounds;
+use crate::compaction::CompactionPolicy;
 use crate::message::MessageBounds;
 use crate::text::Text;
 use alloc::sync::Arc;
@@ -15,14 +18,8 @@ pub const CLOSING_TEXT: u64 = 512;
 pub const OUTCOME_EXTRA: u64 = 4 * 1024;
 /// Events that close a run beside its calls, with the ones of the attempt and the step.
 pub const CLOSING_EVENTS: usize = 8;
-/// Encoded bytes that one part of a tool result takes beside its text.
-const RESULT_PART: u64 = 192;
 /// Encoded bytes of an envelope around its payload, with the longest run id and numbers, each character escaped.
 pub(crate) const ENVELOPE: u64 = 512;
-/// Encoded bytes of the longest character, a control character.
-const LONGEST_CHARACTER: u64 = 6;
-/// Events of an attempt that fails by its deadline: it starts, fails, and is void.
-const ATTEMPT_EVENTS: u64 = 3;
 /// Encoded bytes of the note that stands before the result of a call whose arguments people changed, a part of its own.
 pub(crate) const MAX_NOTE: u64 = 1024;
 /// Encoded bytes of a provider's display text or fact (M5).
@@ -45,12 +42,14 @@ pub struct Deadlines {
     /// One request for host input: an approval, a question, a call that the client executes. It does not stand still
     /// while the stream is full.
     pub host_input: Option<Duration>,
+    /// One compaction; when it passes, the compaction has failed (K4).
+    pub compaction: Option<Duration>,
     /// The whole run.
     pub run: Option<Duration>,
 }
 
 impl Default for Deadlines {
-    /// First item 300 s, idle 120 s, others none.
+    /// First item 300 s, idle 120 s, a compaction 300 s, others none.
     fn default() -> Self {
         Self {
             first_item: Some(Duration::from_secs(300)),
@@ -59,6 +58,7 @@ impl Default for Deadlines {
             model_call: None,
             tool: None,
             host_input: None,
+            compaction: Some(Duration::from_secs(300)),
             run: None,
         }
     }
@@ -150,6 +150,12 @@ pub struct Limits {
     pub answer_bytes: u64,
     /// Consents that a session remembers (T2); beyond, the oldest is forgotten.
     pub approvals: usize,
+    /// Inputs that people added and that are not applied yet (H3); further ones are refused.
+    pub steers: usize,
+    /// Encoded bytes of the text of one such input.
+    pub steer_bytes: u64,
+    /// Encoded bytes of the text of one boundary input (B4).
+    pub boundary_bytes: u64,
 }
 
 impl Default for Limits {
@@ -181,6 +187,9 @@ impl Default for Limits {
             question_bytes: 16 << 10,
             answer_bytes: 16 << 10,
             approvals: 256,
+            steers: 64,
+            steer_bytes: 32 << 10,
+            boundary_bytes: 256 << 10,
         }
     }
 }
@@ -220,6 +229,7 @@ pub struct Config {
     pub(crate) limits: Limits,
     pub(crate) deadlines: Deadlines,
     pub(crate) retry: RetryPolicy,
+    pub(crate) compaction: CompactionPolicy,
     pub(crate) limits_pointer: Option<Text>,
     pub(crate) fact_namespaces: Arc<[Text]>,
 }
@@ -267,6 +277,7 @@ impl Config {
             ("deadline of a model call", deadlines.model_call),
             ("deadline of a tool", deadlines.tool),
             ("deadline of a request for host input", deadlines.host_input),
+            ("deadline of a compaction", deadlines.compaction),
             ("deadline of the run", deadlines.run),
         ];
         match all.iter().find(|(_, span)| span.is_some_and(|span| crate::time::micros(span) == 0)) {
@@ -300,6 +311,34 @@ impl Config {
         }
     }
 
+    /// With this policy of compaction; a threshold of zero, a history of which nothing stays, or no failure that is
+    /// suffered are refused.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Zero`] names the number.
+    pub fn compaction(mut self, policy: CompactionPolicy) -> Result<Self, ConfigError> {
+        let counts = [
+            ("messages from which a history is compacted", policy.after_messages.map(|n| n as u64)),
+            ("tokens from which a history is compacted", policy.at_tokens),
+            ("messages that stay in a compaction", Some(policy.keep_messages as u64)),
+            ("tokens that stay in a compaction", policy.keep_tokens),
+            ("failed compactions", Some(u64::from(policy.failures))),
+        ];
+        match counts.iter().find(|(_, count)| *count == Some(0)) {
+            Some((name, _)) => Err(ConfigError::Zero(name)),
+            None => {
+                self.compaction = policy;
+                Ok(self)
+            }
+        }
+    }
+
+    /// The policy of compaction.
+    pub fn compaction_policy(&self) -> &CompactionPolicy {
+        &self.compaction
+    }
+
     /// With a pointer to usage pages, shown with rate-limit failures (R7); cut to 256 encoded bytes.
     #[must_use]
     pub fn limits_pointer(mut self, pointer: &str) -> Self {
@@ -317,112 +356,6 @@ impl Config {
     /// The limits.
     pub fn limits(&self) -> &Limits {
         &self.limits
-    }
-
-    /// Most events that one machine step records (W6).
-    pub fn max_step_events(&self) -> usize {
-        // A response's end proposes and may at once finish each call, ends its step and begins the next; a piece of
-        // text may be recorded as several deltas; closing adds its own set.
-        // An escape that does not fit leaves room at the end of a piece.
-        let shortest = self.limits.delta_bytes.saturating_sub(LONGEST_CHARACTER - 1).max(1);
-        let deltas = usize::try_from(self.limits.response_bytes.div_ceil(shortest)).unwrap_or(usize::MAX);
-        // Each call may in one step be proposed, ask for consent, be refused it and end.
-        let calls = self.limits.calls.saturating_mul(4).saturating_add(self.limits.open_questions);
-        calls.saturating_add(deltas).saturating_add(CLOSING_EVENTS + 4)
-    }
-
-    /// Most outputs of one machine step (W6).
-    pub fn max_step_outputs(&self) -> usize {
-        let begun = self.limits.parallel_tools.min(self.limits.calls);
-        // Each call may in one step give up an operation and the one that asks the responder, and begin one of each.
-        let calls = self.limits.calls.saturating_mul(4).saturating_add(begun);
-        calls.saturating_add(self.limits.open_questions.saturating_mul(2)).saturating_add(4)
-    }
-
-    /// Most encoded bytes that one machine step records.
-    pub fn max_step_bytes(&self) -> u64 {
-        let limits = &self.limits;
-        let finished =
-            (limits.calls as u64).saturating_mul(limits.error_bytes.saturating_add(CLOSING_EVENT + ENVELOPE));
-        let envelopes = (self.max_step_events() as u64).saturating_mul(ENVELOPE);
-        let largest = limits.response_bytes.max(limits.payload_bytes);
-        let requests = (limits.calls as u64).saturating_mul(2).saturating_add(limits.open_questions as u64);
-        let requests = requests.saturating_mul(CLOSING_EVENT);
-        largest
-            .saturating_add(requests)
-            .saturating_add(finished)
-            .saturating_add(envelopes)
-            .saturating_add(OUTCOME_EXTRA)
-    }
-
-    /// Encoded bytes that the largest closing set takes.
-    pub fn closing_bytes(&self) -> u64 {
-        let limits = &self.limits;
-        let events = (limits.calls as u64).saturating_mul(2).saturating_add(limits.open_questions as u64);
-        let events = events.saturating_add(CLOSING_EVENTS as u64);
-        let events = events.saturating_mul(CLOSING_EVENT + ENVELOPE);
-        events.saturating_add(limits.response_bytes.saturating_mul(2)).saturating_add(OUTCOME_EXTRA)
-    }
-
-    /// Events of the largest closing set, an aborted response's proposals included.
-    pub fn closing_events(&self) -> usize {
-        let calls = self.limits.calls.saturating_mul(3).saturating_add(self.limits.open_questions);
-        calls.saturating_add(CLOSING_EVENTS)
-    }
-
-    /// Events of the attempts that time may begin and end while nobody reads.
-    fn attempt_events(&self) -> u64 {
-        u64::from(self.retry.attempts).saturating_mul(ATTEMPT_EVENTS)
-    }
-
-    /// Encoded bytes of the results that tools may bring while nobody reads, and that an end still records (C5).
-    fn held_bytes(&self) -> u64 {
-        let tools = self.limits.parallel_tools.min(self.limits.calls) as u64;
-        tools.saturating_mul(self.result_bytes().saturating_add(CLOSING_EVENT + ENVELOPE))
-    }
-
-    /// Encoded bytes of the answers that may come while nobody reads; each may end its call as well.
-    fn answered_bytes(&self) -> u64 {
-        let limits = &self.limits;
-        let open = (limits.calls as u64).saturating_add(limits.open_questions as u64);
-        let answer = limits.answer_bytes.saturating_add(2 * (CLOSING_EVENT + ENVELOPE));
-        open.saturating_mul(answer)
-    }
-
-    /// Events of the same.
-    fn answered_events(&self) -> usize {
-        self.limits.calls.saturating_mul(2).saturating_add(self.limits.open_questions)
-    }
-
-    /// Encoded bytes of the largest content of a tool's result.
-    fn result_bytes(&self) -> u64 {
-        let parts = (self.limits.parts as u64).saturating_mul(RESULT_PART);
-        self.limits
-            .tool_output_bytes
-            .max(self.limits.answer_bytes)
-            .saturating_add(parts)
-            .saturating_add(MAX_NOTE)
-    }
-
-    /// The least log, in events, that these limits can do with (L1).
-    pub fn min_log_events(&self) -> usize {
-        self.limits
-            .event_capacity
-            .saturating_add(self.max_step_events().saturating_mul(2))
-            .saturating_add(usize::try_from(self.attempt_events()).unwrap_or(usize::MAX))
-            .saturating_add(self.answered_events())
-            .saturating_add(self.closing_events())
-    }
-
-    /// The least log, in encoded bytes, that these limits can do with (L1).
-    pub fn min_log_bytes(&self) -> u64 {
-        self.limits
-            .event_capacity_bytes
-            .saturating_add(self.max_step_bytes().saturating_mul(2))
-            .saturating_add(self.attempt_events().saturating_mul(CLOSING_EVENT + ENVELOPE))
-            .saturating_add(self.held_bytes())
-            .saturating_add(self.answered_bytes())
-            .saturating_add(self.closing_bytes())
     }
 
     pub(crate) fn response_bounds(&self) -> ResponseBounds {
@@ -444,7 +377,7 @@ impl Config {
 
     fn check(&self) -> Result<(), ConfigError> {
         let limits = &self.limits;
-        let nonzero: [(&'static str, u64); 13] = [
+        let nonzero: [(&'static str, u64); 15] = [
             ("event capacity", limits.event_capacity as u64),
             ("event capacity in bytes", limits.event_capacity_bytes),
             ("payload bytes", limits.payload_bytes),
@@ -458,6 +391,8 @@ impl Config {
             ("steps", u64::from(limits.steps)),
             ("delta bytes", limits.delta_bytes),
             ("tool output bytes", limits.tool_output_bytes),
+            ("steer bytes", limits.steer_bytes),
+            ("boundary bytes", limits.boundary_bytes),
         ];
         if let Some((name, _)) = nonzero.iter().find(|(_, value)| *value == 0) {
             return Err(ConfigError::Zero(name));
