@@ -1,5 +1,7 @@
-//! Reads a recorded stream of a provider: `inspect -- decode --provider anthropic < stream.sse`.
+//! Reads recorded streams: `inspect -- decode --provider anthropic < stream.sse`, `inspect -- verify < events.jsonl`,
+//! `inspect -- fold < events.jsonl`.
 
+use runloom_examples::agui::{self, Answer};
 use runloom_examples::decode::{self, Command, Format, HELP};
 use runloom_examples::screen::{complain, is_gone};
 use std::io::{self, Read, Write};
@@ -9,6 +11,8 @@ fn main() -> ExitCode {
     match decode::parse(std::env::args_os().skip(1)) {
         Ok(Command::Help) => print(HELP),
         Ok(Command::Decode(format)) => decode(format),
+        Ok(Command::Verify(mode)) => answer(|events| agui::verify(events, mode)),
+        Ok(Command::Fold) => answer(agui::fold),
         Err(error) => {
             complain(format_args!("inspect: {error}\nTry --help."));
             ExitCode::from(2)
@@ -16,12 +20,26 @@ fn main() -> ExitCode {
     }
 }
 
-fn decode(format: Format) -> ExitCode {
+fn input() -> Option<Vec<u8>> {
     let mut stream = Vec::new();
-    if let Err(error) = io::stdin().lock().read_to_end(&mut stream) {
-        complain(format_args!("inspect: standard input: {error}"));
-        return ExitCode::FAILURE;
+    match io::stdin().lock().read_to_end(&mut stream) {
+        Ok(_) => Some(stream),
+        Err(error) => {
+            complain(format_args!("inspect: standard input: {error}"));
+            None
+        }
     }
+}
+
+fn answer(of: impl FnOnce(&[u8]) -> Answer) -> ExitCode {
+    let Some(events) = input() else { return ExitCode::FAILURE };
+    let Answer { json, taken } = of(&events);
+    let printed = print(&format!("{json}\n"));
+    if taken { printed } else { ExitCode::FAILURE }
+}
+
+fn decode(format: Format) -> ExitCode {
+    let Some(stream) = input() else { return ExitCode::FAILURE };
     let summary = decode::decode(format, &stream);
     if let Some(offset) = summary.unreadable_at {
         let why = summary.error.as_ref().map_or("it is not such a stream", |error| &error.message);

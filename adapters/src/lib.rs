@@ -56,15 +56,24 @@
 //!   return, it is committed and its log closed, on every executor alike (C7, C8, C10).
 //! - [`Host::shared`] takes [`Model`], [`Tool`] and [`Approver`], whose futures are `Send`; [`Host::local`] takes
 //!   [`LocalModel`], [`LocalTool`] and [`LocalApprover`], which may hold what stays on one thread.
-//! - Nothing here reads a clock or starts a thread. The feature `smol` brings a timer and an HTTP client.
+//! - Nothing here starts a thread, and only [`blocking`] reads a clock, for programs without an executor. The features `smol` and `tokio` bring a timer and an HTTP client
+//!   each.
 //!
 //! The state machine itself is the crate [`runloom_core`], here as [`core`].
 
 pub use runloom_core as core;
 
+// A browser's thread cannot park.
+#[cfg(not(target_family = "wasm"))]
+pub mod blocking;
 pub mod http;
+#[cfg(any(feature = "smol", feature = "tokio"))]
+pub mod http1;
+pub mod mcp;
 #[cfg(feature = "smol")]
 pub mod smol;
+#[cfg(feature = "tokio")]
+pub mod tokio;
 
 mod control;
 mod driver;
@@ -72,6 +81,8 @@ mod engine;
 mod feed;
 mod gate;
 mod host;
+#[cfg(all(test, runloom_loom))]
+mod models;
 mod outcome;
 mod panics;
 mod registry;
@@ -80,6 +91,7 @@ mod session;
 mod shared;
 mod start;
 mod state;
+mod sub_agent;
 mod sync;
 pub mod testing;
 mod timer;
@@ -128,6 +140,7 @@ pub use crate::outcome::WaitForOutcome;
 pub use crate::run::{Run, RunHandle};
 pub use crate::session::{Session, SessionState};
 pub use crate::start::{RunOptions, RunSeed, StartError, UserInput};
+pub use crate::sub_agent::{SubAgent, SubAgentCall, SubAgentUpdate, sub_agent_progress};
 pub use crate::timer::{ManualTimer, Sleep, Timer, sleep, sleep_until};
 pub use crate::token::{CancellationToken, Cancelled, WaitForCancellation};
 pub use crate::transport::Transport;

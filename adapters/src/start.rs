@@ -50,6 +50,7 @@ pub struct RunOptions {
     unattended: bool,
     suspends: bool,
     token: Option<CancellationToken>,
+    depth: u32,
 }
 
 impl RunOptions {
@@ -75,6 +76,12 @@ impl RunOptions {
     /// no request (C2).
     pub fn cancellation_token(mut self, token: CancellationToken) -> Self {
         self.token = Some(token);
+        self
+    }
+
+    /// Lies inside of this many other runs.
+    pub(crate) fn nested(mut self, depth: u32) -> Self {
+        self.depth = depth;
         self
     }
 }
@@ -202,7 +209,7 @@ fn launch<F: Flavour, T: Timer + Clone, X: Transport>(
         Some(id) => id,
         None => RunId::new(engine.new_id(IdKind::Run, key.number()))?,
     };
-    let seed = RunSeed { id, token: CancellationToken::new() };
+    let seed = RunSeed { id, token: CancellationToken::nested(options.depth) };
     let transport = transport(&seed);
     let timer = engine.timer.clone();
     let now = timer.now();

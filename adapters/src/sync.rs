@@ -1,9 +1,18 @@
-//! All atomics and locks go through here, so that a model checker can stand in for the real thing.
+//! All atomics and locks go through here, so that a model checker can stand in for the real thing: loom does under
+//! `--cfg runloom_loom`, for the tests in `adapters/src/models`.
 
 use std::sync::PoisonError;
 
-pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
-pub(crate) use std::sync::{Arc, Mutex, MutexGuard, Weak};
+#[cfg(runloom_loom)]
+pub(crate) use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+#[cfg(runloom_loom)]
+pub(crate) use loom::sync::{Mutex, MutexGuard};
+#[cfg(not(runloom_loom))]
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+// Counting references is not what is checked, and wakers want the standard library's.
+pub(crate) use std::sync::{Arc, Weak};
+#[cfg(not(runloom_loom))]
+pub(crate) use std::sync::{Mutex, MutexGuard};
 
 /// Locks, also after a panic: what the locks here guard is whole between any two of its statements.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -27,6 +27,8 @@ pub struct CancellationToken {
 #[derive(Default)]
 struct Inner {
     cancelled: AtomicBool,
+    /// How deep the run is nested whose token this is.
+    depth: u32,
     waiting: Mutex<WakerSet>,
 }
 
@@ -39,6 +41,16 @@ impl CancellationToken {
     /// A token that nobody has cancelled.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The token of a run that a call of another run made, so many runs deep.
+    pub(crate) fn nested(depth: u32) -> Self {
+        Self { inner: Arc::new(Inner { depth, ..Inner::default() }) }
+    }
+
+    /// How many runs the one whose token this is lies inside of.
+    pub(crate) fn depth(&self) -> u32 {
+        self.inner.depth
     }
 
     /// Raises the flag and wakes everyone who waits. Later calls do nothing.

@@ -65,6 +65,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod agui;
 pub mod assemble;
 pub mod boundary;
 mod clock;
@@ -82,6 +83,7 @@ pub mod json;
 pub mod laws;
 pub mod log;
 mod machine;
+pub mod mcp;
 pub mod message;
 pub mod model;
 pub mod outcome;

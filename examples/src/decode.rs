@@ -1,6 +1,7 @@
-//! `inspect decode`: a provider's stream as one JSON object.
+//! `inspect`: its command line, and a provider's stream as one JSON object.
 
 use crate::cli::UsageError;
+use runloom_core::agui::Mode;
 use runloom_core::history::History;
 use runloom_core::model::{ModelRequest, ModelSpec};
 use runloom_core::provider::anthropic::Anthropic;
@@ -12,18 +13,29 @@ use std::ffi::OsString;
 
 /// What `--help` prints.
 pub const HELP: &str = "\
-Reads a model's streamed answer as the engine would.
+Reads recorded streams as the engine would.
 
 Usage: cargo run --example inspect -- decode --provider anthropic|openai-chat < stream.sse
+       cargo run --example inspect -- verify [--mode stream|single] < events.jsonl
+       cargo run --example inspect -- fold < events.jsonl
 
-Prints one JSON object:
+decode reads a model's streamed answer and prints one JSON object:
   {\"text\",\"reasoning\",\"refusal\",\"tool_calls\":[{\"id\",\"name\",\"arguments\",\"complete\"}],
    \"finish_reason\",\"usage\",\"error\"}
 `arguments` is parsed JSON, {} if the model wrote none, null if they do not parse. `error` is null or
 {\"kind\",\"message\"}: what made the answer void.
 
-Exit status: 0 decoded, also when the stream holds an error; 1 unreadable, with the offset of the byte on standard error;
-2 wrong usage.
+verify reads AG-UI events, one on a line, and says whether they keep the protocol's order: of a thread, which may hold
+several runs (the default), or of a single run, as one producer sends it:
+  {\"ok\":true,\"events\"} or {\"ok\":false,\"at\",\"rule\",\"id\",\"detail\"}
+`at` counts events from 0; where the stream ends too early it is their number.
+
+fold reads AG-UI events, one on a line, and prints what a client would hold at the end:
+  {\"messages\",\"state\",\"outcome\",\"run\",\"warnings\"} or {\"error\",\"at\",\"rule\"}
+`outcome` is \"completed\"; `run` says how the last run ended.
+
+Exit status: 0 decoded, kept or consumed, also when the stream holds an error; 1 unreadable (with the offset of the byte
+on standard error), rejected or truncated; 2 wrong usage.
 ";
 
 /// A format of streams.
@@ -40,6 +52,10 @@ pub enum Format {
 pub enum Command {
     /// To decode standard input.
     Decode(Format),
+    /// To verify events.
+    Verify(Mode),
+    /// To fold events.
+    Fold,
     /// To print help.
     Help,
 }
@@ -52,19 +68,37 @@ pub enum Command {
 pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, UsageError> {
     use lexopt::prelude::*;
     let mut parser = lexopt::Parser::from_args(args);
-    let (mut decodes, mut format) = (false, None);
+    let (mut what, mut format, mut mode) = (None, None, None);
     while let Some(argument) = parser.next()? {
         match argument {
             Long("provider") => format = Some(named(&parser.value()?.to_string_lossy())?),
+            Long("mode") => mode = Some(mode_named(&parser.value()?.to_string_lossy())?),
             Long("help") | Short('h') => return Ok(Command::Help),
-            Value(word) if word == "decode" && !decodes => decodes = true,
+            Value(word) if what.is_none() => what = Some(word.to_string_lossy().into_owned()),
             other @ (Long(_) | Short(_) | Value(_)) => return Err(other.unexpected().into()),
         }
     }
-    match (decodes, format) {
-        (false, _) => Err(UsageError::new("there is one thing to do: decode")),
-        (true, None) => Err(UsageError::new("--provider is missing: anthropic or openai-chat")),
-        (true, Some(format)) => Ok(Command::Decode(format)),
+    match (what.as_deref(), format, mode) {
+        (None, ..) => Err(UsageError::new("there are three things to do: decode, verify, fold")),
+        (Some("decode"), None, None) => {
+            Err(UsageError::new("--provider is missing: anthropic or openai-chat"))
+        }
+        (Some("decode"), Some(format), None) => Ok(Command::Decode(format)),
+        (Some("verify"), None, mode) => Ok(Command::Verify(mode.unwrap_or(Mode::Stream))),
+        (Some("fold"), None, None) => Ok(Command::Fold),
+        (Some("decode" | "fold"), _, Some(_)) => Err(UsageError::new("--mode is for verify")),
+        (Some("verify" | "fold"), Some(_), _) => Err(UsageError::new("--provider is for decode")),
+        (Some(other), ..) => {
+            Err(UsageError::new(format_args!("unexpected {other:?}; there are decode, verify and fold")))
+        }
+    }
+}
+
+fn mode_named(name: &str) -> Result<Mode, UsageError> {
+    match name {
+        "stream" => Ok(Mode::Stream),
+        "single" => Ok(Mode::SingleRun),
+        _ => Err(UsageError::new(format_args!("unknown mode {name:?}; there are stream and single"))),
     }
 }
 
@@ -108,6 +142,10 @@ mod tests {
         assert_eq!(parsed("decode --provider anthropic"), Ok(Command::Decode(Format::Anthropic)));
         assert_eq!(parsed("--provider=openai-chat decode"), Ok(Command::Decode(Format::OpenAiChat)));
         assert_eq!(parsed("--help"), Ok(Command::Help));
+        assert_eq!(parsed("verify"), Ok(Command::Verify(Mode::Stream)));
+        assert_eq!(parsed("verify --mode stream"), Ok(Command::Verify(Mode::Stream)));
+        assert_eq!(parsed("verify --mode=single"), Ok(Command::Verify(Mode::SingleRun)));
+        assert_eq!(parsed("fold"), Ok(Command::Fold));
         for (line, named) in [
             ("", "decode"),
             ("decode", "--provider"),
@@ -115,6 +153,10 @@ mod tests {
             ("encode", "encode"),
             ("decode decode", "decode"),
             ("decode --json", "--json"),
+            ("verify --mode both", "\"both\""),
+            ("fold --mode single", "--mode"),
+            ("fold --provider anthropic", "--provider"),
+            ("verify verify", "verify"),
         ] {
             let error = parsed(line).unwrap_err();
             assert!(error.contains(named), "{line}: {error}");

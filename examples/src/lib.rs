@@ -3,6 +3,7 @@
 //! The programs themselves are short and lie beside this folder; what an embedding program would write in one way or
 //! another is here: options, tools, what is shown of a run, and the server that plays recordings.
 
+pub mod agui;
 pub mod assistant;
 pub mod attempt;
 pub mod cli;

@@ -8,5 +8,10 @@ pub mod corpora;
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
 
+/// The Rust code of the guide to MCP, compiled as a documentation test.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/mcp.md")]
+pub struct McpGuide;
+
 pub mod providers;
 pub mod runs;

@@ -3,8 +3,8 @@
 use futures_lite::future::block_on;
 use runloom::testing::{Attempt, NoWaiting, ScriptedModel, ScriptedTool};
 use runloom::{
-    Approval, Engine, Host, HostError, IdKind, ModelSpec, Part, SessionState, StartError, ToolOutput,
-    ToolSpec, ToolSpecError, ToolStatus, approver_fn, tool_fn,
+    Approval, Engine, Host, HostAnswer, HostError, IdKind, ModelSpec, Part, Refusal, SessionState,
+    StartError, ToolOutput, ToolSpec, ToolSpecError, ToolStatus, approver_fn, tool_fn,
 };
 use runloom_tests::runs::{assert_ended, count, with_capacity};
 
@@ -55,7 +55,16 @@ fn approval_decides() {
         }
         let session = Engine::new(host.build().unwrap(), NoWaiting).session().unwrap();
         let (run, driver) = session.start("go").unwrap();
-        block_on(driver);
+        let control = run.control();
+        // Without an approver people are asked.
+        let declines = std::future::poll_fn(move |cx| {
+            for request in control.requests() {
+                control.respond(&request.id, HostAnswer::Refused(Refusal::Declined)).unwrap();
+            }
+            cx.waker().wake_by_ref();
+            std::task::Poll::<()>::Pending
+        });
+        block_on(futures_lite::future::or(async { drop(driver.await) }, declines));
         assert_ended(run.handle());
         let history = session.history();
         let result = history.iter().find_map(|m| m.results().next().cloned()).unwrap();
@@ -64,7 +73,7 @@ fn approval_decides() {
     };
     let (status, text, calls) = run_with(None);
     assert_eq!((status, calls), (ToolStatus::Denied, 0));
-    assert!(text.contains("no approver is configured"), "{text}");
+    assert!(text.contains("the person declined"), "{text}");
     let (status, text, calls) = run_with(Some(Some(Approval::deny("not today"))));
     assert_eq!((status, calls), (ToolStatus::Denied, 0));
     assert!(text.contains("not today"), "{text}");

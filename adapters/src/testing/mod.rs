@@ -12,6 +12,7 @@
 //! ```
 
 mod cast;
+pub mod conformance;
 pub mod explore;
 mod model;
 mod random;

@@ -1,6 +1,6 @@
 //! Limits of a run. Invalid values cannot be built (L1, bounds).
 
-mod room;
+mod sizes;
 
 use crate::assemble::ResponseBounds;
 use crate::compaction::CompactionPolicy;
@@ -20,6 +20,15 @@ pub const OUTCOME_EXTRA: u64 = 4 * 1024;
 pub const CLOSING_EVENTS: usize = 8;
 /// Encoded bytes of an envelope around its payload, with the longest run id and numbers, each character escaped.
 pub(crate) const ENVELOPE: u64 = 512;
+/// Encoded bytes that one part of a tool result takes beside its text.
+const RESULT_PART: u64 = 192;
+/// Encoded bytes of the longest character, a control character.
+const LONGEST_CHARACTER: u64 = 6;
+/// Events of an attempt that fails by its deadline: it starts, fails, and is void.
+const ATTEMPT_EVENTS: u64 = 3;
+/// Events from the end of one step to the beginning of the next beside steers: the step ends, boundary input at its
+/// completion and before the next step, a compaction, the step and its attempt begin.
+const BOUNDARY_EVENTS: usize = 8;
 /// Encoded bytes of the note that stands before the result of a call whose arguments people changed, a part of its own.
 pub(crate) const MAX_NOTE: u64 = 1024;
 /// Encoded bytes of a provider's display text or fact (M5).
@@ -372,66 +381,6 @@ impl Config {
             parts: self.limits.parts,
             text: self.limits.input_bytes,
             image: self.limits.image_bytes,
-        }
-    }
-
-    fn check(&self) -> Result<(), ConfigError> {
-        let limits = &self.limits;
-        let nonzero: [(&'static str, u64); 15] = [
-            ("event capacity", limits.event_capacity as u64),
-            ("event capacity in bytes", limits.event_capacity_bytes),
-            ("payload bytes", limits.payload_bytes),
-            ("response bytes", limits.response_bytes),
-            ("argument bytes", limits.argument_bytes),
-            ("calls", limits.calls as u64),
-            ("input bytes", limits.input_bytes),
-            ("image bytes", limits.image_bytes as u64),
-            ("parallel tools", limits.parallel_tools as u64),
-            ("preparations", limits.preparations as u64),
-            ("steps", u64::from(limits.steps)),
-            ("delta bytes", limits.delta_bytes),
-            ("tool output bytes", limits.tool_output_bytes),
-            ("steer bytes", limits.steer_bytes),
-            ("boundary bytes", limits.boundary_bytes),
-        ];
-        if let Some((name, _)) = nonzero.iter().find(|(_, value)| *value == 0) {
-            return Err(ConfigError::Zero(name));
-        }
-        self.check_sizes()
-    }
-
-    fn check_sizes(&self) -> Result<(), ConfigError> {
-        let limits = &self.limits;
-        if limits.calls > 4_096 {
-            return Err(ConfigError::TooLarge { what: "calls", most: 4_096, observed: limits.calls as u64 });
-        }
-        // A payload's members beside its one long text.
-        let members = CLOSING_EVENT;
-        let inner = limits
-            .argument_bytes
-            .max(limits.delta_bytes)
-            .max(self.result_bytes())
-            .max(limits.progress_bytes)
-            .max(limits.fact_bytes)
-            .max(limits.question_bytes)
-            .max(limits.answer_bytes)
-            .max(limits.error_bytes)
-            .max(MAX_DETAIL);
-        let floors: [(&'static str, u64, u64); 10] = [
-            ("parts", limits.calls as u64 + 2, limits.parts as u64),
-            ("delta bytes", 16, limits.delta_bytes),
-            ("tool output bytes", 256, limits.tool_output_bytes),
-            ("progress bytes", 256, limits.progress_bytes),
-            ("error bytes", 256, limits.error_bytes),
-            ("question bytes", 256, limits.question_bytes),
-            ("answer bytes", 256, limits.answer_bytes),
-            ("payload bytes", inner.saturating_add(members), limits.payload_bytes),
-            ("log events", self.min_log_events() as u64, limits.log_events as u64),
-            ("log bytes", self.min_log_bytes(), limits.log_bytes),
-        ];
-        match floors.into_iter().find(|(_, least, observed)| observed < least) {
-            Some((what, least, observed)) => Err(ConfigError::TooSmall { what, least, observed }),
-            None => Ok(()),
         }
     }
 }

@@ -6,7 +6,7 @@
 mod account;
 mod additions;
 mod ops;
-mod panic;
+mod probes;
 #[cfg(test)]
 mod tests;
 

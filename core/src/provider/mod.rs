@@ -14,7 +14,7 @@ pub mod anthropic;
 pub mod dialect;
 pub mod error;
 pub mod openai_chat;
-mod read;
+pub(crate) mod read;
 pub mod retry_after;
 mod secret;
 pub mod sse;

@@ -59,9 +59,10 @@ impl Run {
         };
         if calls.is_empty() {
             if completion.finish != Some(Finish::Pause) {
-                return match stop {
-                    StopReason::EndTurn => self.end_turn(answer, out),
-                    stop => self.end(Ending::Completed(stop, answer), out),
+                return if stop == StopReason::EndTurn {
+                    self.end_turn(answer, out)
+                } else {
+                    self.end(Ending::Completed(stop, answer), out)
                 };
             }
             self.m.invalid_turns = 0;

@@ -116,6 +116,7 @@ fn no_event_is_larger_than_a_payload_may_be() {
             (limits.calls, limits.parts) = (1, 3);
             (limits.tool_output_bytes, limits.progress_bytes, limits.error_bytes) = (256, 256, 256);
             (limits.fact_bytes, limits.payload_bytes) = (64, payload);
+            (limits.open_questions, limits.question_bytes, limits.answer_bytes) = (1, 256, 256);
         })
     };
     // A provider's display text has no limit of its own in the configuration.

@@ -24,6 +24,7 @@ fn small() -> Limits {
     (limits.response_bytes, limits.argument_bytes, limits.delta_bytes) = (300, 300, 16);
     (limits.tool_output_bytes, limits.progress_bytes, limits.error_bytes) = (256, 256, 256);
     (limits.fact_bytes, limits.payload_bytes) = (256, (4 << 10) + 1_024);
+    (limits.open_questions, limits.question_bytes, limits.answer_bytes) = (1, 256, 256);
     limits
 }
 

@@ -89,6 +89,7 @@ fn tightest(draw: &mut Draw) -> Config {
     (limits.tool_output_bytes, limits.progress_bytes) = (256, 256);
     (limits.error_bytes, limits.fact_bytes) = (256, 64);
     limits.payload_bytes = (4 << 10) + 1_024;
+    (limits.open_questions, limits.question_bytes, limits.answer_bytes) = (1, 256, 256);
     limits.parallel_tools = 1 + draw.below(3) as usize;
     limits.steps = 4;
     (limits.log_events, limits.log_bytes) = (usize::MAX, u64::MAX);

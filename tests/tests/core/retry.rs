@@ -254,7 +254,7 @@ fn a_cancel_ends_an_attempt_at_once() {
 // proves: W3
 #[test]
 fn at_the_end_of_time_no_wait_can_pass_and_the_call_ends() {
-    let config = Config::default().retry(policy(|policy| policy.attempts = 1_000)).unwrap();
+    let config = Config::default().retry(policy(|policy| policy.attempts = 300)).unwrap();
     let mut hand = Hand::begun(config, []).quick();
     hand.now = Time::MAX;
     hand.wake(false);

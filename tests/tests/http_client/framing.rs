@@ -1,9 +1,9 @@
 //! How the end of a response is found, and what is refused.
 
+use super::{block_on, fetch, get, plain, post, send};
 use crate::server::{answer, is_closed, read_request, serve};
-use crate::{fetch, get, plain, post, send};
 use futures_lite::StreamExt;
-use futures_lite::future::{block_on, poll_once};
+use futures_lite::future::poll_once;
 use runloom::http::{HttpClient, HttpError, HttpMethod, HttpRequest};
 use std::io::Write;
 use std::sync::mpsc;
@@ -54,7 +54,7 @@ fn error_status_and_redirect_are_responses() {
     let server = answer("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\nContent-Length: 4\r\n\r\nslow");
     let response = send(&plain(), get(server.url("/"))).unwrap();
     assert_eq!(response.headers.get("Retry-After"), Some("7"));
-    assert_eq!(crate::read(response).unwrap(), (429, b"slow".to_vec()));
+    assert_eq!(super::read(response).unwrap(), (429, b"slow".to_vec()));
     server.end();
 
     let redirect =

@@ -1,17 +1,16 @@
 //! Requests by way of a proxy.
 
+use super::tls::{Authority, secure_answer};
+use super::{Client, fetch, get, post, send};
 use crate::server::{answer, read_request, serve};
-use crate::tls::{Authority, secure_answer};
-use crate::{fetch, get, post, send};
 use runloom::http::HttpError;
-use runloom::smol::http::SmolHttpClient;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-fn by_way_of(proxy: &str) -> SmolHttpClient {
-    SmolHttpClient::builder().proxy(proxy).unwrap().build().unwrap()
+fn by_way_of(proxy: &str) -> Client {
+    Client::builder().proxy(proxy).unwrap().build().unwrap()
 }
 
 #[test]
@@ -40,7 +39,7 @@ fn https_requests_go_through_a_tunnel() {
         pass_bytes(client, origin);
         seen
     });
-    let client = SmolHttpClient::builder()
+    let client = Client::builder()
         .trust_also(authority.pem().as_bytes())
         .unwrap()
         .proxy_for_https(&format!("http://user:pass@127.0.0.1:{}", proxy.port))
@@ -100,7 +99,7 @@ fn a_proxy_that_is_not_there_is_a_proxy_failure() {
 #[test]
 fn hosts_of_no_proxy_are_reached_directly() {
     let origin = answer(OK);
-    let client = SmolHttpClient::builder()
+    let client = Client::builder()
         .proxy("http://127.0.0.1:1")
         .unwrap()
         .no_proxy("example.com, 127.0.0.1")
@@ -121,7 +120,7 @@ fn the_environment_is_read_when_asked_for() {
         "NO_PROXY" => Some("direct.invalid".to_owned()),
         _ => None,
     };
-    let client = SmolHttpClient::builder().environment_from(variable).unwrap().build().unwrap();
+    let client = Client::builder().environment_from(variable).unwrap().build().unwrap();
     let error = send(&client, get("http://direct.invalid/")).unwrap_err();
     assert!(matches!(error, HttpError::Resolve(_)), "{error}");
     assert_eq!(fetch(&client, get("http://origin.invalid/")).unwrap().0, 200);

@@ -1,9 +1,8 @@
 //! What the server sees of a request.
 
+use super::{Body, Client, fetch, get, plain, post, send};
 use crate::server::answer;
-use crate::{fetch, get, plain, post, send};
 use runloom::http::{HttpClient, HttpError, HttpMethod, HttpRequest, LocalHttpClient};
-use runloom::smol::http::{SmolHttpBody, SmolHttpClient};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
@@ -91,8 +90,8 @@ fn the_client_is_of_both_kinds_and_its_parts_are_send() {
     fn both<C: HttpClient + LocalHttpClient + Clone + Send + Sync + 'static>() {}
     fn is_send<T: Send>(_: &T) {}
     fn body<T: Send + Unpin + 'static>() {}
-    both::<SmolHttpClient>();
-    body::<SmolHttpBody>();
+    both::<Client>();
+    body::<Body>();
     let client = plain();
     is_send(&HttpClient::send(&client, get("http://127.0.0.1:1/")));
 }

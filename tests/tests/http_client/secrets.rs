@@ -1,12 +1,10 @@
 //! No secret of a request or of the configuration shows itself.
 
+use super::{Client, fetch, get, post, send};
+use crate::log_capture::Capture;
 use crate::server::answer;
-use crate::{fetch, get, post, send};
 use runloom::http::{HttpError, HttpHeaders, HttpUrl};
-use runloom::smol::http::SmolHttpClient;
 use std::fmt::Debug;
-use std::sync::Mutex;
-use std::thread::ThreadId;
 
 const CANARY: &str = "canary";
 
@@ -51,7 +49,7 @@ fn values_do_not_show_secrets() {
     assert!(shown.contains("https://host.example/path") && shown.contains("text/plain"), "{shown}");
     assert_clean(&format!("{} {}", HttpUrl::from("http://c@nary:canary@[x"), HttpUrl::from("canary")));
 
-    let builder = SmolHttpClient::builder().proxy("http://canary:sk-canary-5@proxy.example:3128").unwrap();
+    let builder = Client::builder().proxy("http://canary:sk-canary-5@proxy.example:3128").unwrap();
     assert_clean_debug(&builder);
     let client = builder.build().unwrap();
     assert_clean_debug(&client);
@@ -63,16 +61,16 @@ fn configuration_errors_do_not_repeat_secrets() {
     for url in
         ["socks5://canary:canary@host", "http://canary:canary@ho st", "http://canary:canary@host:canary"]
     {
-        assert_clean_error(&SmolHttpClient::builder().proxy(url).unwrap_err());
+        assert_clean_error(&Client::builder().proxy(url).unwrap_err());
     }
-    assert_clean_error(&SmolHttpClient::builder().trust_also(b"canary").unwrap_err());
+    assert_clean_error(&Client::builder().trust_also(b"canary").unwrap_err());
     assert_clean_error(&HttpHeaders::new().append("canary", "canary\n").unwrap_err());
     assert_clean_error(&HttpHeaders::new().append("canary canary", "canary").unwrap_err());
 }
 
 #[test]
 fn request_errors_do_not_repeat_secrets() {
-    let client = SmolHttpClient::new().unwrap();
+    let client = Client::new().unwrap();
     for url in [
         "canary",
         "canary://canary:canary@host/",
@@ -101,53 +99,27 @@ fn response_errors_do_not_repeat_what_the_server_sent() {
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\ncanary\r\n",
     ] {
         let server = answer(response);
-        assert_clean_error(&fetch(&SmolHttpClient::new().unwrap(), get(server.url("/"))).unwrap_err());
+        assert_clean_error(&fetch(&Client::new().unwrap(), get(server.url("/"))).unwrap_err());
         server.end();
     }
     let server = answer("HTTP/1.1 200 OK\r\nSet-Cookie: canary\r\nContent-Length: 6\r\n\r\ncanary");
-    let response = send(&SmolHttpClient::new().unwrap(), get(server.url("/"))).unwrap();
+    let response = send(&Client::new().unwrap(), get(server.url("/"))).unwrap();
     assert_eq!(response.headers.get("set-cookie"), Some("canary"));
     assert_clean_debug(&response);
     server.end();
 }
 
-/// Keeps everything that any crate in the process logs, by thread: other tests log at the same time, and rows of a dump
-/// must stay together.
-struct Log(Mutex<Vec<(ThreadId, String)>>);
-
-impl log::Log for Log {
-    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
-        true
-    }
-
-    fn log(&self, record: &log::Record<'_>) {
-        // Line breaks and gaps would hide a secret that a dump spreads over rows; compare without them.
-        let text = record.args().to_string();
-        let dumped = text.rsplit(' ').next().unwrap_or_default();
-        let (mut kept, thread) = (self.0.lock().unwrap(), std::thread::current().id());
-        match kept.iter_mut().find(|(known, _)| *known == thread) {
-            Some((_, text)) => text.push_str(dumped),
-            None => kept.push((thread, dumped.to_owned())),
-        }
-    }
-
-    fn flush(&self) {}
-}
-
 #[test]
 fn nothing_of_a_request_reaches_the_log_crate() {
-    static LOG: Log = Log(Mutex::new(Vec::new()));
-    log::set_logger(&LOG).unwrap();
-    log::set_max_level(log::LevelFilter::Trace);
+    let capture = Capture::begin();
     let proxy = answer("HTTP/1.1 200 OK\r\nX-Logged: marker-of-the-response\r\nContent-Length: 0\r\n\r\n");
     let url = format!("http://zebra-user:zebra-password@127.0.0.1:{}", proxy.port);
-    let client = SmolHttpClient::builder().proxy(&url).unwrap().build().unwrap();
+    let client = Client::builder().proxy(&url).unwrap().build().unwrap();
     let mut request = post("http://u:zebra-url@origin.invalid/zebra-path?key=zebra-query", "zebra-body");
     request.headers.append("x-api-key", "zebra-key").unwrap();
     fetch(&client, request).unwrap();
     assert!(proxy.end().contains("zebra-key"));
-    log::set_max_level(log::LevelFilter::Off);
-    let logged: String = LOG.0.lock().unwrap().iter().map(|(_, text)| text.as_str()).collect();
+    let logged = capture.end();
     assert!(logged.contains("marker-of-the-response"), "the log is not seen at all: {logged}");
     assert!(!logged.contains("zebra"), "{logged}");
 }

@@ -1,10 +1,9 @@
 //! Who is trusted, and what a broken secure connection is called.
 
+use super::{Client, NAME, fetch, get, plain, post, send};
 use crate::server::{Server, read_request, serve};
-use crate::{fetch, get, plain, post, send};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use runloom::http::HttpError;
-use runloom::smol::http::SmolHttpClient;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, Stream};
 use std::io::Write;
@@ -64,8 +63,8 @@ fn secure_server(config: Arc<ServerConfig>, bytes: Vec<u8>, says_goodbye: bool) 
     })
 }
 
-fn trusting(authority: &Authority) -> SmolHttpClient {
-    SmolHttpClient::builder().trust_also(authority.pem().as_bytes()).unwrap().build().unwrap()
+fn trusting(authority: &Authority) -> Client {
+    Client::builder().trust_also(authority.pem().as_bytes()).unwrap().build().unwrap()
 }
 
 fn secure_url<T>(server: &Server<T>) -> String {
@@ -108,11 +107,11 @@ fn other_authorities_and_names_are_refused() {
 #[test]
 fn the_file_of_the_environment_takes_the_place_of_the_built_in_authorities() {
     let authority = Authority::new();
-    let path = std::env::temp_dir().join(format!("runloom-authorities-{}.pem", std::process::id()));
+    let path = std::env::temp_dir().join(format!("runloom-authorities-{NAME}-{}.pem", std::process::id()));
     std::fs::write(&path, authority.pem()).unwrap();
     let named = path.to_str().map(str::to_owned);
     let variable = |name: &str| named.clone().filter(|_| name == "SSL_CERT_FILE");
-    let builder = SmolHttpClient::builder().environment_from(variable);
+    let builder = Client::builder().environment_from(variable);
     std::fs::remove_file(&path).unwrap();
     let server = secure_answer(&authority, OK);
     let client = builder.unwrap().build().unwrap();
@@ -169,7 +168,7 @@ fn an_announced_body_needs_no_goodbye() {
 #[test]
 fn trust_only_shuts_out_what_was_trusted_before() {
     let (authority, other) = (Authority::new(), Authority::new());
-    let client = SmolHttpClient::builder()
+    let client = Client::builder()
         .trust_also(authority.pem().as_bytes())
         .unwrap()
         .trust_only(other.pem().as_bytes())
@@ -179,6 +178,6 @@ fn trust_only_shuts_out_what_was_trusted_before() {
     let server = secure_answer(&authority, OK);
     assert!(matches!(send(&client, get(secure_url(&server))), Err(HttpError::Tls(_))));
     server.end();
-    let refused = SmolHttpClient::builder().trust_also(b"no certificate");
+    let refused = Client::builder().trust_also(b"no certificate");
     assert!(matches!(refused, Err(HttpError::InvalidConfiguration(_))));
 }

@@ -97,6 +97,11 @@ impl Setup {
                 "fact_bytes" => limits.fact_bytes = number(value),
                 "parallel_tools" => limits.parallel_tools = count(value),
                 "steps" => limits.steps = small(value),
+                "preparations" => limits.preparations = count(value),
+                "open_questions" => limits.open_questions = count(value),
+                "question_bytes" => limits.question_bytes = number(value),
+                "answer_bytes" => limits.answer_bytes = number(value),
+                "approvals" => limits.approvals = count(value),
                 "late" => limits.late = count(value),
                 other => panic!("there is no limit {other:?}"),
             }
@@ -113,6 +118,7 @@ impl Setup {
                 "attempt" => deadlines.attempt = value,
                 "model_call" => deadlines.model_call = value,
                 "tool" => deadlines.tool = value,
+                "host_input" => deadlines.host_input = value,
                 "run" => deadlines.run = value,
                 other => panic!("there is no deadline {other:?}"),
             }

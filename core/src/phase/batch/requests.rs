@@ -370,9 +370,10 @@ impl Batch {
                 self.end_call(m, at, ToolEnd::Output(output), out);
             }
             Asker::Running(..) | Asker::Kept(_) => {
-                let answer = match answer {
-                    HostAnswer::Refused(refusal) => Err(AskError::Refused(refusal)),
-                    other => Ok(other),
+                let answer = if let HostAnswer::Refused(refusal) = answer {
+                    Err(AskError::Refused(refusal))
+                } else {
+                    Ok(answer)
                 };
                 self.deliver(m, at, asker, answer, out);
             }
@@ -387,9 +388,12 @@ impl Batch {
         match asker {
             Asker::Consent => self.deny(m, at, &error.to_string(), out),
             Asker::Client => {
-                self.finish(m, at, out, |slot| match error {
-                    AskError::TimedOut(span) => result::timed_out(&slot.call, span),
-                    other => result::not_executed(&slot.call, &other),
+                self.finish(m, at, out, |slot| {
+                    if let AskError::TimedOut(span) = error {
+                        result::timed_out(&slot.call, span)
+                    } else {
+                        result::not_executed(&slot.call, &error)
+                    }
                 });
             }
             Asker::Running(..) | Asker::Kept(_) => self.deliver(m, at, asker, Err(error), out),
