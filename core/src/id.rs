@@ -117,6 +117,11 @@ impl RequestId {
 }
 
 impl MessageId {
+    /// The id of the `n`-th message that a compaction by hand puts into the history of this revision (K6).
+    pub fn of_compaction(revision: Revision, n: u32) -> Self {
+        Self(Text::from(alloc::format!("compaction-{revision}.{n}")))
+    }
+
     /// The id of the `n`-th message that `run` adds; stays valid for every valid run id.
     pub(crate) fn of_run(run: &RunId, n: u32) -> Self {
         let mut digits = [0_u8; 10];

@@ -1,6 +1,9 @@
 //! Who plays in a world: models, tools and approvers by their scripts.
 
 use super::model::Attempt;
+use crate::core::boundary::BoundaryAnswer;
+use crate::core::compaction::{Compaction, CompactionFault};
+use crate::core::id::CommandId;
 use crate::core::input::Input;
 use crate::core::model::{ModelItem, Problem, ProblemKind};
 use crate::core::output::{Output, Work};
@@ -31,6 +34,10 @@ pub(super) struct Scripts {
     pub(super) attempts: Vec<Attempt>,
     pub(super) tools: Vec<PlayedTool>,
     pub(super) rulings: Vec<(Text, Duration, Ruling)>,
+    /// What the source of boundary inputs answers, question after question; then it has nothing.
+    pub(super) boundaries: Vec<(Duration, BoundaryAnswer)>,
+    /// What the compactor makes, request after request; then it fails.
+    pub(super) compactions: Vec<(Duration, Result<Compaction, CompactionFault>)>,
     /// How long a tool's code is not entered after the call was handed over.
     pub(super) entry: Duration,
 }
@@ -40,11 +47,13 @@ pub(super) struct Scripts {
 pub(super) struct Cast {
     scripts: Arc<Scripts>,
     attempts: usize,
+    boundaries: usize,
+    compactions: usize,
 }
 
 impl Cast {
     pub(super) fn new(scripts: Arc<Scripts>) -> Self {
-        Self { scripts, attempts: 0 }
+        Self { scripts, attempts: 0, boundaries: 0, compactions: 0 }
     }
 
     /// What comes of `output`: inputs, each after a wait that counts from the one before.
@@ -63,6 +72,21 @@ impl Cast {
             Work::Authorize(request) => {
                 let verdict = |(wait, verdict)| (wait, Input::Authorized { op, verdict });
                 self.verdict(request).into_iter().map(verdict).collect()
+            }
+            Work::Boundary(_) => {
+                let nothing = (Duration::ZERO, BoundaryAnswer::Input(Vec::new()));
+                let (wait, answer) = self.scripts.boundaries.get(self.boundaries).cloned().unwrap_or(nothing);
+                self.boundaries += 1;
+                // Commands of the plan have small numbers.
+                let command = CommandId(1_000_000 + op.0);
+                vec![(wait, Input::Boundary { op, command, answer })]
+            }
+            Work::Compact(_) => {
+                let fault =
+                    (Duration::ZERO, Err(CompactionFault::new("the script has no further compaction")));
+                let (wait, result) = self.scripts.compactions.get(self.compactions).cloned().unwrap_or(fault);
+                self.compactions += 1;
+                vec![(wait, Input::Compacted { op, result: result.map(Box::new).map_err(Box::new) })]
             }
             _ => Vec::new(),
         }

@@ -179,7 +179,13 @@ impl<C: FnMut(&Checked) -> Result<(), String>> Explorer<'_, C> {
         let live = next.is_none_or(|next| next.live);
         let open = !live || next.is_none_or(|next| !next.credit.is_zero());
         for (at, (_, stream)) in node.streams.iter().enumerate() {
-            let passes = |input: &Input| open || matches!(input, Input::Authorized { .. });
+            let passes = |input: &Input| {
+                let always = matches!(
+                    input,
+                    Input::Authorized { .. } | Input::Boundary { .. } | Input::Compacted { .. }
+                );
+                open || always
+            };
             if stream.front().is_some_and(passes) {
                 choices.push(Choice::Stream(at));
             }

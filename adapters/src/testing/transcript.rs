@@ -1,6 +1,7 @@
 //! Runs as text that people can read and a test can compare: one line for each event, input, output and message.
 
 use super::world::Report;
+use crate::core::boundary::BoundaryAnswer;
 use crate::core::event::Envelope;
 use crate::core::input::{Input, Reader};
 use crate::core::message::{ImageData, Message, Part};
@@ -44,14 +45,25 @@ pub fn output(output: &Output) -> String {
                 let call = &request.call;
                 format!("begin {op} authorize {} {} {}", call.call, call.name, squeezed(&call.arguments))
             }
+            Work::Boundary(request) => format!("begin {op} boundary {}", request.boundary.as_str()),
+            Work::Compact(request) => {
+                let (trigger, messages) = (request.trigger.as_str(), request.history.len());
+                format!("begin {op} compact {trigger} {} of {messages} messages", request.cut)
+            }
             other => format!("begin {op} {other:?}"),
         },
         Output::Abandon { op } => format!("abandon {op}"),
         Output::Reply { command, reply } => match reply {
             Reply::Cancel(CancelReply::Cancelled) => format!("reply {command} cancelled"),
             Reply::Cancel(CancelReply::AlreadyFinished) => format!("reply {command} already_finished"),
+            Reply::Steer(Ok(id)) => format!("reply {command} staged {id}"),
+            Reply::Steer(Err(error)) => format!("reply {command} refused: {error}"),
+            Reply::Retract(reply) => format!("reply {command} {reply:?}"),
+            Reply::Boundary(Ok(committed)) => format!("reply {command} committed={committed}"),
+            Reply::Boundary(Err(error)) => format!("reply {command} refused: {error}"),
             other => format!("reply {command} {other:?}"),
         },
+        Output::Steer { op, steer } => format!("steer {op} {} {}", steer.id, parts(&steer.parts)),
         other => format!("{other:?}"),
     }
 }
@@ -90,6 +102,17 @@ fn input_name(input: &Input) -> String {
             Verdict::Deny { reason } => format!("deny {op} {:?}", reason.as_str()),
             other => format!("authorized {op} {other:?}"),
         },
+        Input::Steer(steer) => {
+            let id = steer.id.as_ref().map_or("-", |id| id.as_str());
+            format!("steer {} {id} {}", steer.command, parts(&steer.parts))
+        }
+        Input::Retract(retract) => format!("retract {} {}", retract.command, retract.id),
+        Input::Boundary { op, answer: BoundaryAnswer::Input(said), .. } => {
+            format!("boundary {op} {}", parts(said))
+        }
+        Input::Boundary { op, answer: BoundaryAnswer::Lost, .. } => format!("boundary {op} lost"),
+        Input::Compacted { op, result: Ok(done) } => format!("compacted {op} to {}", done.messages.len()),
+        Input::Compacted { op, result: Err(fault) } => format!("compacted {op} failed {:?}", fault.message),
         Input::Taken { through } => format!("taken {through}"),
         Input::ConsumerGone { awaited } => {
             String::from(if *awaited { "consumer_gone awaited" } else { "consumer_gone" })
@@ -201,6 +224,9 @@ pub fn outcome(outcome: &Outcome) -> Vec<String> {
             outcome.late.len()
         ),
     ];
+    lines.extend(
+        outcome.unapplied.iter().map(|steer| format!("unapplied {} {}", steer.id, parts(&steer.parts))),
+    );
     lines.extend(outcome.history.iter().map(|own| message(own)));
     lines
 }

@@ -11,6 +11,7 @@
 //! `silent`. To look: `history` `request` `log` `late`. And `panic`: the machine has a defect.
 
 mod actions;
+mod additions;
 mod setup;
 mod stage;
 mod words;
