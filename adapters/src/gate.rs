@@ -4,7 +4,8 @@ use crate::sync::{Arc, Mutex, lock};
 use crate::wakers::{Ticket, WakerSet};
 use std::task::Context;
 
-/// Open once the run that owns its [`GateKeeper`] has dropped its work.
+/// Open once the run that owns its [`GateKeeper`] has dropped its work. It knows the gate of the run before, which may
+/// still be closed then: so a run knows all that it waits for by one gate, however many there are.
 #[derive(Default)]
 pub(crate) struct Gate {
     state: Mutex<GateState>,
@@ -14,11 +15,39 @@ pub(crate) struct Gate {
 struct GateState {
     open: bool,
     waiting: WakerSet,
+    before: Option<Arc<Gate>>,
 }
 
 impl Gate {
-    pub(crate) fn is_open(&self) -> bool {
-        lock(&self.state).open
+    /// Puts it behind another.
+    pub(crate) fn follow(&self, before: Option<Arc<Self>>) {
+        lock(&self.state).before = before;
+    }
+
+    /// The last gate of those up to `last` that is closed.
+    pub(crate) fn closed(last: Option<Arc<Self>>) -> Option<Arc<Self>> {
+        let mut gate = last?;
+        loop {
+            let before = {
+                let state = lock(&gate.state);
+                if !state.open {
+                    break;
+                }
+                state.before.clone()
+            };
+            gate = before?;
+        }
+        Some(gate)
+    }
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        // One after the other: a long row would not fit on the stack.
+        let mut before = lock(&self.state).before.take();
+        while let Some(gate) = before.and_then(Arc::into_inner) {
+            before = lock(&gate.state).before.take();
+        }
     }
 }
 
@@ -36,36 +65,37 @@ impl Drop for GateKeeper {
     }
 }
 
-/// The gates that a run has to wait for.
+/// The gates that a run has to wait for: this one and those before it.
 #[derive(Default)]
 pub(crate) struct Gates {
-    closed: Vec<(Arc<Gate>, Ticket)>,
+    last: Option<(Arc<Gate>, Ticket)>,
 }
 
 impl Gates {
-    pub(crate) fn new(gates: impl IntoIterator<Item = Arc<Gate>>) -> Self {
-        Self { closed: gates.into_iter().map(|gate| (gate, Ticket::default())).collect() }
+    pub(crate) fn new(last: Option<Arc<Gate>>) -> Self {
+        Self { last: last.map(|gate| (gate, Ticket::default())) }
     }
 
     /// Whether all are open; if not, the task is woken when the next one opens.
     pub(crate) fn poll_open(&mut self, cx: &Context<'_>) -> bool {
-        while let Some((gate, ticket)) = self.closed.last_mut() {
+        while let Some((gate, ticket)) = &mut self.last {
             let waker = cx.waker().clone();
-            let (open, replaced) = {
+            let (open, before, replaced) = {
                 let mut state = lock(&gate.state);
-                (state.open, state.waiting.put(ticket, waker))
+                (state.open, state.before.clone(), state.waiting.put(ticket, waker))
             };
             drop(replaced);
             if !open {
                 return false;
             }
-            self.leave_last();
+            self.leave();
+            self.last = Gate::closed(before).map(|gate| (gate, Ticket::default()));
         }
         true
     }
 
-    fn leave_last(&mut self) {
-        if let Some((gate, mut ticket)) = self.closed.pop() {
+    fn leave(&mut self) {
+        if let Some((gate, mut ticket)) = self.last.take() {
             let left = lock(&gate.state).waiting.leave(&mut ticket);
             drop(left);
         }
@@ -74,8 +104,41 @@ impl Gates {
 
 impl Drop for Gates {
     fn drop(&mut self) {
-        while !self.closed.is_empty() {
-            self.leave_last();
+        self.leave();
+    }
+}
+
+#[cfg(all(test, not(runloom_loom)))]
+mod tests {
+    use super::*;
+    use std::task::Waker;
+
+    /// Gates open in any order; a run passes when all are open.
+    #[test]
+    fn a_run_waits_for_all_that_were_before() {
+        let [first, second, third] = [(); 3].map(|()| Arc::new(Gate::default()));
+        second.follow(Some(Arc::clone(&first)));
+        third.follow(Some(Arc::clone(&second)));
+        let cx = Context::from_waker(Waker::noop());
+        let mut gates = Gates::new(Some(Arc::clone(&third)));
+        assert!(!gates.poll_open(&cx));
+        drop(GateKeeper(Arc::clone(&second)));
+        assert!(!gates.poll_open(&cx));
+        drop(GateKeeper(Arc::clone(&third)));
+        assert!(!gates.poll_open(&cx));
+        assert!(Gate::closed(Some(third)).is_some_and(|gate| Arc::ptr_eq(&gate, &first)));
+        drop(GateKeeper(first));
+        assert!(gates.poll_open(&cx) && gates.poll_open(&cx));
+    }
+
+    #[test]
+    fn a_long_row_is_dropped_without_a_deep_stack() {
+        let mut last = None;
+        for _ in 0..1_000_000 {
+            let gate = Gate::default();
+            gate.follow(last);
+            last = Some(Arc::new(gate));
         }
+        drop(last);
     }
 }

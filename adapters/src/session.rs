@@ -64,8 +64,8 @@ struct State {
     context: ContextState,
     /// Where runs ask for boundary inputs (B1).
     source: Option<BoundarySource>,
-    /// Of runs whose futures may still be there (C8).
-    gates: Vec<Arc<Gate>>,
+    /// Of the last run whose futures may still be there; it knows those before (C8).
+    gate: Option<Arc<Gate>>,
 }
 
 /// What a session starts a run from.
@@ -308,9 +308,9 @@ impl SessionShared {
     pub(crate) fn new(id: SessionId, revision: Revision, history: History) -> Result<Self, SessionError> {
         at_rest(&history)?;
         let rest = SessionState::Idle;
-        let (active, approvals, gates) = (Active::None, Approvals::default(), Vec::new());
+        let (active, approvals) = (Active::None, Approvals::default());
         let (context, source) = (ContextState::default(), None);
-        let state = State { history, revision, rest, active, approvals, context, source, gates };
+        let state = State { history, revision, rest, active, approvals, context, source, gate: None };
         Ok(Self { id, state: Mutex::new(state) })
     }
 
@@ -354,13 +354,13 @@ impl SessionShared {
         lock(&self.state).active = Active::None;
     }
 
-    /// Gives the session to a run; the gates that it has to wait for.
-    pub(crate) fn occupy(&self, run: &Arc<RunShared>, gate: Arc<Gate>) -> Vec<Arc<Gate>> {
+    /// Gives the session to a run with this gate; the gate that it has to wait for, with those before.
+    pub(crate) fn occupy(&self, run: &Arc<RunShared>, gate: Arc<Gate>) -> Option<Arc<Gate>> {
         let mut state = lock(&self.state);
         state.active = Active::Run(Arc::downgrade(run));
-        state.gates.retain(|gate| !gate.is_open());
-        let before = state.gates.clone();
-        state.gates.push(gate);
+        let before = Gate::closed(state.gate.take());
+        gate.follow(before.clone());
+        state.gate = Some(gate);
         before
     }
 

@@ -14,6 +14,10 @@ pub(crate) use std::sync::{Arc, Weak};
 #[cfg(not(runloom_loom))]
 pub(crate) use std::sync::{Mutex, MutexGuard};
 
+/// Counts interleavings, from outside of them.
+#[cfg(all(test, runloom_loom))]
+pub(crate) type Tally = std::sync::atomic::AtomicUsize;
+
 /// Locks, also after a panic: what the locks here guard is whole between any two of its statements.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

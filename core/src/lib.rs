@@ -67,6 +67,7 @@ extern crate std;
 
 pub mod agui;
 pub mod assemble;
+mod base64;
 pub mod boundary;
 mod clock;
 pub mod compaction;
@@ -96,6 +97,7 @@ pub mod provider;
 mod read_json;
 mod retry;
 mod run;
+pub mod saved;
 pub mod steer;
 pub mod suspend;
 pub mod text;

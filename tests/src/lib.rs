@@ -12,6 +12,10 @@ pub struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/mcp.md")]
 pub struct McpGuide;
+/// The Rust code of the page about AG-UI.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/agui.md")]
+pub struct Agui;
 
 pub mod providers;
 pub mod runs;

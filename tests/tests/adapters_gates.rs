@@ -34,3 +34,31 @@ fn the_deadline_of_a_run_falls_also_while_it_waits_for_the_last_ones_futures() {
     assert!(matches!(&outcome.result, RunResult::Failed(error) if **error == RunError::RunDeadline));
     assert_eq!(model.requests(), 1);
 }
+
+/// C8: each of many runs that were cancelled and whose drivers nobody has polled may still have futures. A further run
+/// waits for all of them, whatever their order, and starting it does not take longer for their number.
+// proves: C8
+#[test]
+fn many_runs_that_nobody_polls_are_waited_for() {
+    const RUNS: usize = 5_000;
+    for backwards in [false, true] {
+        let timer = ManualTimer::new();
+        let model = ScriptedModel::new(["a".into()]);
+        let host = Host::shared().model(ModelSpec::new("m"), model.clone()).build().unwrap();
+        let session = Engine::new(host, timer).session().unwrap();
+        let mut drivers: Vec<_> = (0..RUNS).map(|_| session.start("go").unwrap().1).collect();
+        let (run, driver) = session.start("go").unwrap();
+        let mut last = Task::new(driver);
+        assert!(!last.run());
+        if backwards {
+            drivers.reverse();
+        }
+        while let Some(driver) = drivers.pop() {
+            assert_eq!(model.requests(), 0, "it began beside {} others", drivers.len() + 1);
+            drop(driver);
+            last.run();
+        }
+        assert!(last.run());
+        assert_eq!(run.handle().try_outcome().unwrap().answer().unwrap().text, "a");
+    }
+}

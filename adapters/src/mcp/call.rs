@@ -24,6 +24,7 @@ impl<X: McpTransport> Request<X> {
     ) -> Result<Self, McpError> {
         let waiter = Waiter::new(shared);
         let request = shared.with(|state| state.open(waiter.place, make))?;
+        shared.wakes.due();
         Ok(Self { waiter, request: Some(request) })
     }
 
@@ -54,6 +55,7 @@ impl<X: McpTransport> Drop for Request<X> {
         if let Some(request) = self.request {
             self.waiter.shared.with(|state| state.cancel(request, "the caller gave up"));
             // Nobody else may be there to send it.
+            self.waiter.shared.wakes.due();
             self.waiter.shared.drive();
         }
     }

@@ -83,8 +83,6 @@ impl<X: McpTransport> McpClient<X> {
             })
         });
         let server = server.await?;
-        // What follows the handshake is to be sent even if nothing is asked for soon.
-        shared.drive();
         Ok(Self { shared, server, prefix, trusted })
     }
 
@@ -131,8 +129,8 @@ impl<X: McpTransport> McpClient<X> {
         tools.collect()
     }
 
-    /// Calls a tool by the server's name for it, with arguments that are the text of a JSON object. Nothing is sent
-    /// before the call is polled.
+    /// Calls a tool by the server's name for it, with arguments that are the text of a JSON object. It is sent when this
+    /// call or another user of the connection is polled next.
     ///
     /// # Errors
     ///

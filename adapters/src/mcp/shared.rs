@@ -55,6 +55,8 @@ pub(super) enum Got {
 impl<X> Shared<X> {
     pub(super) fn new(connection: McpConnection, transport: X) -> Arc<Self> {
         let wakes = Arc::<Wakes>::default();
+        // The handshake is to be sent.
+        wakes.due();
         let state = State {
             connection,
             transport: Some(transport),
@@ -150,8 +152,8 @@ impl<X> State<X> {
 }
 
 impl<X: McpTransport> Shared<X> {
-    /// Moves lines in both directions as far as they go, unless another task is doing so: then that one goes on a little
-    /// longer.
+    /// Moves lines in both directions as far as they go, if something is due and no other task is doing so: that one goes
+    /// on a little longer then.
     pub(super) fn drive(&self) {
         let mut rounds = 0;
         while self.wakes.begin() {
@@ -204,7 +206,7 @@ impl<X: McpTransport> Shared<X> {
                 return Ok(());
             }
         }
-        self.wakes.again();
+        self.wakes.due();
         Ok(())
     }
 

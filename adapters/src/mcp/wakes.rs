@@ -16,8 +16,8 @@ pub(super) struct Wakes {
 struct State {
     /// One task polls the transport.
     driving: bool,
-    /// There is more to do since it began.
-    again: bool,
+    /// There is something to do: the transport has woken, or a line is to be sent.
+    due: bool,
     next: u64,
     waiting: BTreeMap<u64, Waker>,
 }
@@ -46,16 +46,20 @@ impl Wakes {
         drop_caught(left);
     }
 
-    /// Whether the caller is to poll the transport. If not, the one who does it looks again before it stops.
-    pub(super) fn begin(&self) -> bool {
-        let mut state = lock(&self.state);
-        state.again = state.driving;
-        !std::mem::replace(&mut state.driving, true)
+    /// There is something to do, for whoever is polled next or polls the transport just now.
+    pub(super) fn due(&self) {
+        lock(&self.state).due = true;
     }
 
-    /// There is more to do than was done.
-    pub(super) fn again(&self) {
-        lock(&self.state).again = true;
+    /// Whether the caller is to poll the transport: not if nothing is due, so that of many that were woken one does it,
+    /// and not while another one does, who looks again before it stops.
+    pub(super) fn begin(&self) -> bool {
+        let mut state = lock(&self.state);
+        let begins = state.due && !state.driving;
+        if begins {
+            (state.driving, state.due) = (true, false);
+        }
+        begins
     }
 
     /// The caller has polled the transport: whether it is to do it again. `tired`, it leaves that to whoever is polled
@@ -64,7 +68,7 @@ impl Wakes {
         let all = {
             let mut state = lock(&self.state);
             state.driving = false;
-            if !std::mem::take(&mut state.again) {
+            if !state.due {
                 return false;
             }
             if !tired {
@@ -106,8 +110,8 @@ impl Wake for Wakes {
     fn wake_by_ref(self: &Arc<Self>) {
         let all = {
             let mut state = lock(&self.state);
+            state.due = true;
             if state.driving {
-                state.again = true;
                 return;
             }
             std::mem::take(&mut state.waiting)

@@ -3,6 +3,8 @@
 //!
 //! `RUSTFLAGS="--cfg runloom_loom" cargo test -p runloom --lib --release models`
 
+#![allow(clippy::unwrap_used, reason = "these are tests")]
+
 mod handle;
 mod notify;
 mod stream;
@@ -16,7 +18,7 @@ use crate::engine::Engine;
 use crate::host::{Host, HostTransport, Shared, model_fn};
 use crate::run::{Run, RunHandle};
 use crate::session::Session;
-use crate::sync::{Arc, Mutex, lock};
+use crate::sync::{Arc, Mutex, Ordering, Tally, lock};
 use crate::timer::ManualTimer;
 use futures_core::Stream;
 use loom::model::Builder;
@@ -28,16 +30,16 @@ use std::task::{Context, Poll, Waker};
 /// Tries `program` with up to `preemptions` of them; returns how many interleavings there were.
 fn explore(preemptions: usize, program: impl Fn() + Sync + Send + 'static) -> usize {
     // Loom counts for itself, and tells nobody.
-    let count = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let count = Arc::new(Tally::new(0));
     let counted = Arc::clone(&count);
     let mut builder = Builder::new();
     builder.preemption_bound = Some(preemptions);
     builder.max_branches = 100_000;
     builder.check(move || {
-        counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        counted.fetch_add(1, Ordering::Relaxed);
         program();
     });
-    count.load(std::sync::atomic::Ordering::Relaxed)
+    count.load(Ordering::Relaxed)
 }
 
 /// What a model says, given to it item by item from any thread.

@@ -63,7 +63,8 @@ fn a_waiter_may_be_dropped_while_the_token_is_cancelled() {
 fn a_gate_that_opens_wakes_who_waits() {
     let count = explore(3, || {
         let gates = [Arc::new(Gate::default()), Arc::new(Gate::default())];
-        let mut closed = Gates::new(gates.clone());
+        gates[1].follow(Some(Arc::clone(&gates[0])));
+        let mut closed = Gates::new(Some(Arc::clone(&gates[1])));
         let [first, second] = gates.map(|gate| thread::spawn(move || drop(GateKeeper(gate))));
         block_on(poll_fn(|cx| if closed.poll_open(cx) { Poll::Ready(()) } else { Poll::Pending }));
         first.join().unwrap();

@@ -34,6 +34,7 @@ mod lanes;
 pub mod message;
 pub mod outcome;
 pub mod patch;
+pub mod resume;
 pub mod sse;
 pub mod verify;
 pub mod version;

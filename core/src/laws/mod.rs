@@ -436,6 +436,10 @@ impl Checked {
             return Err(found("H6", "the value does not agree with the log"));
         }
         value.check().map_err(|error| ("H6", format!("{error}")))?;
+        let again = Suspended::from_json(&value.to_json()).map_err(|error| ("H6", format!("{error}")))?;
+        if again != *value {
+            return Err(found("H6", "the value's saved form is another value"));
+        }
         self.account.ended_open(outcome)
     }
 

@@ -1,7 +1,7 @@
 //! What a call returned, as parts of a tool's output.
 
-use super::base64;
 use super::error::McpError;
+use crate::base64;
 use crate::message::{Image, ImageData, Part};
 use crate::problem::clean;
 use crate::provider::read::{List, Members};

@@ -8,7 +8,6 @@
 //! the same methods; a server that refuses the handshake is asked for that one. The client offers no capabilities: it is
 //! asked for nothing but `ping`.
 
-mod base64;
 mod connection;
 mod content;
 mod error;

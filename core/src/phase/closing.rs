@@ -11,6 +11,7 @@ use crate::machine::Machine;
 use crate::message::{Part, Role, ToolCall};
 use crate::outcome::{Answer, Outcome, RunResult};
 use crate::output::Outbox;
+use crate::saved::Additions;
 use crate::suspend::Suspended;
 use crate::text::Text;
 use alloc::sync::Arc;
@@ -124,6 +125,7 @@ pub(crate) fn suspend(m: &mut Machine, batch: &Batch, out: &mut Outbox) {
         used: Vec::new(),
         asked: 0,
         visibility: m.visibility.iter().map(|(name, shown)| (name.clone(), *shown)).collect(),
+        additions: Additions::default(),
     };
     batch.put_aside(m, &mut value);
     m.emit_closing(Event::RunSuspended { revision, requests });

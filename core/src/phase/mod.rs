@@ -13,6 +13,8 @@ pub(crate) mod compact;
 pub(crate) mod model;
 mod result;
 
+pub(crate) use result::invalid_arguments;
+
 use crate::assemble::Response;
 use crate::error::RunError;
 use crate::model::{Completion, Problem};

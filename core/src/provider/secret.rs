@@ -1,6 +1,6 @@
 //! Credentials, and the texts in which strangers may repeat them.
 
-use super::wire::base64;
+use crate::base64;
 use crate::model::Problem;
 use crate::problem::CUT;
 use crate::text::Text;
@@ -40,7 +40,7 @@ impl Secret {
         let (user, password) = userinfo.split_once(':').unwrap_or((userinfo, ""));
         let (plain_user, plain) = (decoded(user), decoded(password));
         let mut basic = Vec::new();
-        base64(&mut basic, &[&*plain_user, &*plain].join(&b':'));
+        base64::encode(&mut basic, &[&*plain_user, &*plain].join(&b':'));
         let (user, basic) = (String::from_utf8_lossy(&plain_user), String::from_utf8_lossy(&basic));
         let mut found = guesses([Some(userinfo), Some(&*basic), Some(&*user).filter(|_| plain.is_empty())]);
         found.extend([password, &*String::from_utf8_lossy(&plain)].map(Self::new));

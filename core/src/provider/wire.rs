@@ -1,5 +1,6 @@
-//! What the request builders share: bodies with the host's own members, call ids, base64, numbers.
+//! What the request builders share: bodies with the host's own members, call ids, images, numbers.
 
+use crate::base64;
 use crate::json::{Object, integer};
 use crate::message::{Image, ImageData};
 use crate::model::{ModelParameters, Problem, ProblemKind};
@@ -219,20 +220,6 @@ impl WireIds {
     }
 }
 
-/// Writes an image's data as base64.
-pub(crate) fn base64(out: &mut Vec<u8>, bytes: &[u8]) {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let letter = |six: u32| LETTERS.get((six & 63) as usize).copied().unwrap_or(b'=');
-    out.reserve(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        let sextets = [letter(bits >> 18), letter(bits >> 12), letter(bits >> 6), letter(bits)];
-        let real = chunk.len() + 1;
-        out.extend(sextets.iter().enumerate().map(|(at, letter)| if at < real { *letter } else { b'=' }));
-    }
-}
-
 /// Writes where an image is, as a JSON string: its address, or a `data:` URL.
 pub(crate) fn image_url(out: &mut Vec<u8>, image: &Image) {
     match &image.data {
@@ -241,7 +228,7 @@ pub(crate) fn image_url(out: &mut Vec<u8>, image: &Image) {
             out.extend_from_slice(b"\"data:");
             crate::json::escaped(out, image.media_type.as_bytes());
             out.extend_from_slice(b";base64,");
-            base64(out, bytes);
+            base64::encode(out, bytes);
             out.push(b'"');
         }
     }
@@ -251,17 +238,6 @@ pub(crate) fn image_url(out: &mut Vec<u8>, image: &Image) {
 mod tests {
     use super::*;
     use alloc::string::ToString;
-
-    #[test]
-    fn base64_pads() {
-        for (bytes, text) in
-            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("\u{ff}\u{fff}", "w7/gv78=")]
-        {
-            let mut out = Vec::new();
-            base64(&mut out, bytes.as_bytes());
-            assert_eq!(String::from_utf8_lossy(&out), text);
-        }
-    }
 
     #[test]
     fn the_hosts_members_replace_the_codecs_and_come_last() {

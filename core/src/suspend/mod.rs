@@ -6,22 +6,32 @@
 
 use crate::compaction::ContextState;
 use crate::history::HistoryError;
-use crate::host_input::{AskError, HostAnswer, HostRequest, RequestKind};
+use crate::host_input::{AskError, HostAnswer, HostRequest};
 use crate::id::{CallRef, Revision, RunId, Seq, SessionId};
 use crate::input::{Answerers, Reader};
 use crate::log::{Ledger, OpenCall};
 use crate::message::{Message, ToolCall, ToolResult};
 use crate::model::ModelSpec;
+use crate::saved::Additions;
 use crate::text::Text;
 use crate::tool::{Access, Approvals, ToolSpec};
 use crate::usage::Usage;
-use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+mod check;
+mod saved;
+#[cfg(test)]
+mod tests;
+
+pub use saved::VERSION;
+
 /// A suspended run. Immutable; what it says is checked again when it is resumed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// It is kept as JSON ([`Suspended::to_json`]), or inside other formats by its `serde` implementations. It is not signed:
+/// whoever can change a kept value can decide what runs, so that it belongs where the session's history is.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Suspended {
     pub(crate) run: RunId,
     pub(crate) session: SessionId,
@@ -57,6 +67,24 @@ pub struct Suspended {
     pub(crate) asked: u32,
     /// Tools that differ from their declaration in whether the model sees them: their names, and whether it does.
     pub(crate) visibility: Vec<(Text, bool)>,
+    /// Members of its saved form that are not known.
+    pub(crate) additions: Additions,
+}
+
+impl core::fmt::Debug for Suspended {
+    /// Ids and numbers only: what was said, asked and answered does not belong into logs.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let requests: Vec<_> = self.requests().map(|request| &request.id).collect();
+        f.debug_struct("Suspended")
+            .field("run", &self.run)
+            .field("session", &self.session)
+            .field("revision", &self.revision)
+            .field("seq", &self.seq)
+            .field("step", &self.step)
+            .field("calls", &self.calls.len())
+            .field("requests", &requests)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A call of a suspended run.
@@ -81,8 +109,9 @@ pub(crate) enum SuspendedState {
     Queued,
     /// Its tool had returned with a question, has the answer, and waits for its turn.
     Answered { state: Text, answer: Result<HostAnswer, AskError> },
-    /// Waits for an answer, for so long at most; with what its tool wanted kept.
-    Waiting { request: Arc<HostRequest>, left: Option<Duration>, state: Option<Text> },
+    /// Waits for an answer, for so long at most; with what its tool wanted kept, and how many requests of the batch were
+    /// asked before.
+    Waiting { request: Arc<HostRequest>, left: Option<Duration>, state: Option<Text>, order: u32 },
 }
 
 impl Suspended {
@@ -111,12 +140,22 @@ impl Suspended {
         &self.model
     }
 
-    /// The requests that stand open, in call order. They can be answered once the run is resumed.
+    /// The requests that stand open, in the order in which they were asked. They can be answered once the run is resumed.
     pub fn requests(&self) -> impl Iterator<Item = &Arc<HostRequest>> {
-        self.calls.iter().filter_map(|call| match &call.state {
-            SuspendedState::Waiting { request, .. } => Some(request),
-            SuspendedState::Done(_) | SuspendedState::Queued | SuspendedState::Answered { .. } => None,
-        })
+        self.waiting().into_iter().map(|(_, _, request)| request)
+    }
+
+    /// The calls that wait for an answer, in the order in which it was asked for, by their places.
+    pub(crate) fn waiting(&self) -> Vec<(u32, usize, &Arc<HostRequest>)> {
+        let waiting = |(at, call): (usize, _)| match call {
+            &SuspendedCall { state: SuspendedState::Waiting { ref request, order, .. }, .. } => {
+                Some((order, at, request))
+            }
+            SuspendedCall { .. } => None,
+        };
+        let mut waiting: Vec<_> = self.calls.iter().enumerate().filter_map(waiting).collect();
+        waiting.sort_unstable_by_key(|(order, at, _)| (*order, *at));
+        waiting
     }
 
     /// The messages that the run has added to the session's history so far.
@@ -221,64 +260,6 @@ impl Resume {
         let mut history = self.history.clone();
         let mut tail = value.tail.iter();
         tail.try_for_each(|message| history.push((**message).clone())).map_err(ResumeError::History)
-    }
-}
-
-impl Suspended {
-    /// Checks what the value says about itself: a value may have been kept anywhere.
-    pub(crate) fn check(&self) -> Result<(), ResumeError> {
-        let Some(last) = self.tail.last() else { return Err(ResumeError::Invalid("it has no messages")) };
-        if !last.calls().eq(self.calls.iter().map(|call| &call.call)) {
-            return Err(ResumeError::Invalid("its calls are not those of its last message"));
-        }
-        if self.calls.iter().any(|call| call.call.call.step != self.step) {
-            return Err(ResumeError::Invalid("a call belongs to another step"));
-        }
-        let mut ids: BTreeSet<&crate::id::RequestId> = self.used.iter().collect();
-        for call in &self.calls {
-            call.check()?;
-            if let SuspendedState::Waiting { request, .. } = &call.state
-                && !ids.insert(&request.id)
-            {
-                return Err(ResumeError::Invalid("two requests have one id"));
-            }
-        }
-        Ok(())
-    }
-}
-
-impl SuspendedCall {
-    /// Whether the request is about this call, with its own arguments or the edited ones.
-    fn is_asked_by(&self, request: &HostRequest) -> bool {
-        let (own, asked) = (&self.call, &request.call);
-        let arguments = asked.arguments == own.arguments || Some(&asked.arguments) == self.edited.as_ref();
-        (own.call, &own.id, &own.name) == (asked.call, &asked.id, &asked.name) && arguments
-    }
-
-    fn check(&self) -> Result<(), ResumeError> {
-        if let Some(edited) = &self.edited
-            && !(edited.trim_start().starts_with('{') && crate::read_json::check(edited).is_ok())
-        {
-            return Err(ResumeError::Invalid("edited arguments are not a JSON object"));
-        }
-        let fits = match &self.state {
-            SuspendedState::Done(result) => {
-                result.call == self.call.call && result.id == self.call.id && result.name == self.call.name
-            }
-            SuspendedState::Queued => !self.started,
-            SuspendedState::Answered { .. } => self.started,
-            SuspendedState::Waiting { request, state, .. } => {
-                let binds = match &request.kind {
-                    RequestKind::Approval { binding, .. } => {
-                        *binding == crate::tool::Binding::of(&self.call) && !self.started && state.is_none()
-                    }
-                    RequestKind::Question(_) => self.started && state.is_some(),
-                    RequestKind::Call => self.started && state.is_none(),
-                };
-                binds && self.is_asked_by(request)
-            }
-        };
-        if fits { Ok(()) } else { Err(ResumeError::Invalid("a call's state does not fit the call")) }
     }
 }
 

@@ -54,6 +54,13 @@ impl Binding {
         &self.0
     }
 
+    /// The hash in hexadecimal, as a text.
+    pub(crate) fn to_hex(self) -> Text {
+        let mut bytes = alloc::vec::Vec::with_capacity(64);
+        self.write_hex(&mut bytes);
+        Text::new(core::str::from_utf8(&bytes).unwrap_or_default())
+    }
+
     /// The hash in hexadecimal.
     pub(crate) fn write_hex<O: crate::json::Out>(&self, out: &mut O) {
         for byte in self.0 {

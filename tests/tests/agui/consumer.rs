@@ -313,7 +313,7 @@ fn an_item_of_chunks_ends_before_what_ends_it_is_delivered() {
     assert_eq!(owned, 6);
 }
 
-// bounds: bytes of a stream; n−1,n,n+1
+// bounds: AG-UI stream
 #[test]
 fn a_stream_is_bounded() {
     let all = lines("start; finish");
@@ -323,6 +323,21 @@ fn a_stream_is_bounded() {
         let read = all.iter().try_for_each(|line| consumer.line(line.as_bytes(), &mut |_| {}));
         assert_eq!(read.is_ok(), fits);
         assert!(read.is_ok() || read.unwrap_err().rule.as_str() == "too-many");
+    }
+}
+
+// bounds: AG-UI state
+#[test]
+fn the_state_is_bounded() {
+    // An object of one member, whose name has one byte, with a null.
+    let needed = 32 + 33 + 32;
+    for (most, fits) in [(needed - 1, false), (needed, true), (needed + 1, true)] {
+        let mut consumer = Consumer::new().most_state(most);
+        for line in lines("start; patch delta=[{\"op\":\"add\",\"path\":\"/a\",\"value\":null}]; finish") {
+            consumer.line(line.as_bytes(), &mut |_| {}).unwrap();
+        }
+        let expected = if fits { json!({"a": null}) } else { json!({}) };
+        assert_eq!((consumer.thread().state(), consumer.warnings().is_empty()), (&expected, fits), "{most}");
     }
 }
 

@@ -273,7 +273,7 @@ fn what_the_input_holds_is_known() {
     assert_eq!(started.observe(&events("finish")[0]), Ok(()));
 }
 
-// bounds: ids of a run; n−1,n,n+1
+// bounds: AG-UI ids
 #[test]
 fn ids_are_bounded() {
     for opens in ["text m", "call c", "reason x", "span x", "activity v", "step s", "sub a", "text~ m"] {

@@ -28,4 +28,6 @@ mod reader;
 mod retry;
 mod secrets;
 mod steering;
+mod suspend;
+mod suspend_refused;
 mod usage;

@@ -1,4 +1,4 @@
-//! `inspect decode`.
+//! `inspect decode`, `inspect verify`, `inspect fold`.
 
 use crate::program::{Ended, command, recording, run, run_with, start};
 use serde_json::{Value, json};
@@ -78,6 +78,61 @@ fn an_unreadable_stream_tells_where() {
     }
 }
 
+/// A command's answer to events, one on a line: its status and its one object.
+fn answer(args: &[&str], events: &[&str]) -> (Option<i32>, Value) {
+    let Ended { code, out, err, .. } = run_with("inspect", args, events.join("\n").as_bytes());
+    assert_eq!((&*err, out.lines().count()), ("", 1), "{out}");
+    (code, serde_json::from_str(&out).unwrap())
+}
+
+const START: &str = r#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#;
+const FINISH: &str = r#"{"type":"RUN_FINISHED","threadId":"t","runId":"r"}"#;
+const ERROR: &str = r#"{"type":"RUN_ERROR","message":"boom","code":"E"}"#;
+const TEXT: &str = r#"{"type":"TEXT_MESSAGE_CHUNK","messageId":"m","delta":"Hi"}"#;
+const STRAY: &str = r#"{"type":"TEXT_MESSAGE_END","messageId":"n"}"#;
+
+// proves: V11
+#[test]
+fn verify_tells_whether_and_where() {
+    let kept = |events: usize| (Some(0), json!({"ok": true, "events": events}));
+    assert_eq!(answer(&["verify"], &[START, TEXT, FINISH]), kept(3));
+    assert_eq!(answer(&["verify", "--mode", "single"], &[START, "", TEXT, FINISH, ""]), kept(3));
+    assert_eq!(answer(&["verify"], &[START, FINISH, ERROR]), kept(3));
+    assert_eq!(answer(&["verify"], &[START, r#"{"type":"HOLOGRAM"}"#, FINISH]), kept(3));
+    for (args, events, at, rule, id) in [
+        (&["verify"][..], &[START, STRAY, FINISH][..], 1, "not-open", json!("n")),
+        (&["verify"], &[START, TEXT], 2, "truncated", json!("r")),
+        (&["verify"], &[], 0, "truncated", Value::Null),
+        (&["verify", "--mode=single"], &[START, FINISH, ERROR], 2, "run-ended", Value::Null),
+        (&["verify", "--mode=stream"], &[START, "{", FINISH], 1, "malformed", Value::Null),
+    ] {
+        let (code, found) = answer(args, events);
+        assert_eq!(code, Some(1), "{found}");
+        let told = (&found["ok"], &found["at"], &found["rule"], &found["id"]);
+        assert_eq!(told, (&json!(false), &json!(at), &json!(rule), &id), "{found}");
+        assert!(found["detail"].as_str().is_some_and(|detail| !detail.is_empty()));
+    }
+}
+
+// proves: V11
+#[test]
+fn fold_tells_what_a_client_holds() {
+    let message = json!([{"role": "assistant", "id": "m", "content": "Hi"}]);
+    let (code, found) = answer(&["fold"], &[START, TEXT, FINISH]);
+    let all = json!({"messages": message, "state": {}, "outcome": "completed", "run": {"type": "success"}, "warnings": []});
+    assert_eq!((code, found), (Some(0), all));
+    let (code, found) = answer(&["fold"], &[START, TEXT, ERROR]);
+    assert_eq!((code, &found["messages"]), (Some(0), &message));
+    assert_eq!(found["run"], json!({"type": "error", "message": "boom", "code": "E"}));
+    let (code, found) = answer(&["fold"], &[START, r#"{"type":"RAW","event":1,"mood":1}"#, FINISH]);
+    assert_eq!((code, &found["warnings"][0]), (Some(0), &json!("event 1: unknown member removed at /mood")));
+    for (events, at) in [(&[START, STRAY, FINISH][..], 1), (&[START, TEXT], 2), (&[], 0)] {
+        let (code, found) = answer(&["fold"], events);
+        assert_eq!((code, &found["at"]), (Some(1), &json!(at)));
+        assert!(found["error"].as_str().is_some_and(|error| !error.is_empty()));
+    }
+}
+
 #[test]
 fn usage() {
     for (args, named) in [
@@ -85,6 +140,9 @@ fn usage() {
         (&["decode"], "--provider"),
         (&["encode", "--provider", "anthropic"], "encode"),
         (&[], "decode"),
+        (&["verify", "--mode", "both"], "both"),
+        (&["fold", "--mode", "single"], "--mode"),
+        (&["verify", "fold"], "fold"),
         (&["decode", "--provider", "anthropic", "file.sse"], "file.sse"),
     ] {
         let Ended { code, out, err, .. } = run("inspect", args);

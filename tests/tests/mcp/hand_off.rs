@@ -53,27 +53,48 @@ fn a_call_that_comes_while_another_drives_is_sent_by_that_one() {
     let server = Server::silent();
     let client = server.client();
     let ((_, waker_a), (woken_b, waker_b)) = (Counter::new(), Counter::new());
-    let (mut a, mut b) = (client.call("t", "{}").unwrap(), client.call("t", "{}").unwrap());
-    let drove = Arc::new(Mutex::new(None));
-    let kept = Arc::clone(&drove);
-    let late = client.clone();
-    assert!(poll(&mut a, &waker_a).is_pending());
+    let mut a = client.call("t", "{}").unwrap();
+    let (late, kept) = (client.clone(), Arc::new(Mutex::new(None)));
+    let keeps = Arc::clone(&kept);
     server.meanwhile(move || {
-        let mut c = late.call("t", r#"{"late":true}"#).unwrap();
-        assert!(poll(&mut c, &waker_b).is_pending());
-        *kept.lock().unwrap() = Some(c);
+        let mut b = late.call("t", r#"{"late":true}"#).unwrap();
+        assert!(poll(&mut b, &waker_b).is_pending());
+        *keeps.lock().unwrap() = Some(b);
     });
-    assert!(poll(&mut b, &waker_a).is_pending());
+    assert!(poll(&mut a, &waker_a).is_pending());
     let calls = server.got("tools/call");
-    assert_eq!((calls.len(), &calls[2]["params"]["arguments"]["late"]), (3, &serde_json::json!(true)));
-    // A wake in that time is not lost either.
-    woken_b.take();
-    let (waking, answer) = (server.clone(), text(&calls[2], "for c"));
+    assert_eq!((calls.len(), &calls[1]["params"]["arguments"]["late"]), (2, &serde_json::json!(true)));
+    // What comes in that time is not missed either.
+    let (waking, answer) = (server.clone(), text(&calls[1], "for b"));
     server.meanwhile(move || waking.say(answer));
-    assert!(poll(&mut b, &waker_a).is_pending());
+    drop(client.call("t", "{}"));
     assert_eq!(woken_b.take(), 1);
-    let mut c = drove.lock().unwrap().take().unwrap();
-    assert!(poll(&mut c, &Waker::noop().clone()).is_ready());
+    let mut b = kept.lock().unwrap().take().unwrap();
+    assert!(poll(&mut b, &waker_a).is_ready());
+}
+
+/// All that wait are woken when the server says something, but one of them looks: the transport is polled as often as
+/// there is something, however many wait.
+#[test]
+fn of_many_that_are_woken_one_polls_the_transport() {
+    for calls in [1, 16, 128] {
+        let server = Server::silent();
+        let client = server.client();
+        let mut waiting: Vec<_> =
+            (0..calls).map(|_| (client.call("t", "{}").unwrap(), Counter::new())).collect();
+        for (call, (_, waker)) in &mut waiting {
+            assert!(poll(call, waker).is_pending());
+        }
+        let requests = server.got("tools/call");
+        let before = server.polls();
+        for request in &requests {
+            server.say(text(request, "x"));
+            waiting.retain_mut(|(call, (woken, waker))| woken.take() == 0 || poll(call, waker).is_pending());
+        }
+        assert!(waiting.is_empty());
+        // Once for the answer, once for nothing more.
+        assert_eq!(server.polls() - before, 2 * calls);
+    }
 }
 
 /// A waker is the host's code: it runs under no lock.

@@ -24,6 +24,7 @@ struct State {
     panics: bool,
     dropped: bool,
     meanwhile: Option<Box<dyn FnOnce() + Send>>,
+    polls: usize,
 }
 
 /// The client's end.
@@ -108,6 +109,11 @@ impl Server {
         self.0.lock().expect("no panic under the lock").meanwhile = Some(Box::new(happens));
     }
 
+    /// How often the client has asked for a line.
+    pub(crate) fn polls(&self) -> usize {
+        self.0.lock().expect("no panic under the lock").polls
+    }
+
     pub(crate) fn is_dropped(&self) -> bool {
         self.0.lock().expect("no panic under the lock").dropped
     }
@@ -142,6 +148,7 @@ impl McpTransport for Pipe {
     fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Result<McpLine, McpError>> {
         let mut state = self.0.0.lock().expect("no panic under the lock");
         assert!(!state.panics, "a scripted panic");
+        state.polls += 1;
         if let Some(line) = state.inbox.pop_front() {
             return Poll::Ready(line);
         }

@@ -130,6 +130,14 @@ impl Consumer {
         self
     }
 
+    /// With another bound on how much memory state and activities take, 64 MiB by default. What a patch would put on top
+    /// does not apply; a snapshot is taken whatever its size, because it is no larger than its event.
+    #[must_use]
+    pub fn most_state(mut self, most: u64) -> Self {
+        self.thread.most_state(most);
+        self
+    }
+
     /// Reads one event from JSON text. `deliver` gets what the application may see, in order.
     ///
     /// # Errors

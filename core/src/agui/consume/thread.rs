@@ -121,6 +121,10 @@ impl Thread {
         self.faults & (1 << fault as u64) != 0
     }
 
+    pub(super) fn most_state(&mut self, most: u64) {
+        self.budget.left = most.saturating_sub(weight(&self.state));
+    }
+
     pub(super) fn begin_with(&mut self, input: &RunAgentInput) {
         for message in &input.messages {
             if !self.places.contains_key(message.id()) {

@@ -94,7 +94,7 @@ fn a_failed_patch_is_taken_back_from_every_operation() {
     }
 }
 
-// bounds: patched document; n−1,n,n+1
+// bounds: AG-UI state
 #[test]
 fn growth_is_bounded() {
     let document = json!({"a": "text"});

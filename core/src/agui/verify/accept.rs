@@ -24,19 +24,11 @@ impl Order {
                 let said = Said { role: e.role, name: e.name.as_deref(), parent: None };
                 self.accept_opening(Kind::Text, &e.message_id, tag, said, true);
             }
-            Event::TextMessageEnd(e) => {
-                if let Some(text) = self.entities.texts.get_mut(&e.message_id) {
-                    text.open = None;
-                }
-            }
+            Event::TextMessageEnd(e) => self.close(Kind::Text, &e.message_id),
             Event::ToolCallStart(e) => {
                 self.accept_opening(Kind::Call, &e.tool_call_id, tag, said_of(e), true);
             }
-            Event::ToolCallEnd(e) => {
-                if let Some(call) = self.entities.calls.get_mut(&e.tool_call_id) {
-                    call.open = None;
-                }
-            }
+            Event::ToolCallEnd(e) => self.close(Kind::Call, &e.tool_call_id),
             Event::ToolCallResult(e) => self.accept_result(&e.message_id, &e.tool_call_id, tag),
             Event::ReasoningStart(e) => {
                 let at = self.tick();
@@ -50,11 +42,7 @@ impl Order {
             Event::ReasoningMessageStart(e) => {
                 self.accept_opening(Kind::Reasoning, &e.message_id, tag, Said::default(), true);
             }
-            Event::ReasoningMessageEnd(e) => {
-                if let Some(found) = self.entities.reasoning.get_mut(&e.message_id) {
-                    found.message = None;
-                }
-            }
+            Event::ReasoningMessageEnd(e) => self.close(Kind::Reasoning, &e.message_id),
             Event::ActivitySnapshot(e) => {
                 let keeps = e.replace == Some(false) && self.entities.activities.contains_key(&e.message_id);
                 if !keeps {
@@ -146,6 +134,17 @@ impl Order {
                 call.started.get_or_insert(at);
             }
             Kind::Reasoning => self.own_reasoning(id, tag).message = open,
+        }
+    }
+
+    fn close(&mut self, kind: Kind, id: &str) {
+        let open = match kind {
+            Kind::Text => self.entities.texts.get_mut(id).map(|text| &mut text.open),
+            Kind::Call => self.entities.calls.get_mut(id).map(|call| &mut call.open),
+            Kind::Reasoning => self.entities.reasoning.get_mut(id).map(|found| &mut found.message),
+        };
+        if let Some(open) = open {
+            *open = None;
         }
     }
 

@@ -71,6 +71,8 @@ struct Slot {
     asking: Vec<usize>,
     /// What its tool is called again with.
     resumed: Option<Arc<Resumption>>,
+    /// Whether the answer in it is to a secret question, which no saved value may hold.
+    secret: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -108,6 +110,7 @@ impl Slot {
             deadline,
             asking: Vec::new(),
             resumed: None,
+            secret: false,
         }
     }
 

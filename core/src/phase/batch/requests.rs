@@ -99,6 +99,11 @@ impl Requests {
         self.by_id.extend(ids.into_iter().map(|id| (id, usize::MAX)));
     }
 
+    /// How many requests were asked before the one at `index`, or may have been: earlier ones have smaller numbers.
+    pub(super) fn order(&self, index: usize) -> u32 {
+        self.before.saturating_add(u32::try_from(index).unwrap_or(u32::MAX))
+    }
+
     pub(super) fn waiting_on(&self, index: usize) -> Option<(&Arc<HostRequest>, Option<Time>, &Asker)> {
         self.entries.get(index).map(|entry| (&entry.request, entry.due, &entry.asker))
     }
@@ -174,18 +179,25 @@ impl Batch {
         }
     }
 
-    /// Opens a request of an earlier part of the run again; it is not asked again.
+    /// Opens a request of an earlier part of the run again; it is not asked again. `quietly`: it is closed at once, so
+    /// that nobody need answer.
     pub(super) fn reopen(
         &mut self,
         m: &mut Machine,
         at: usize,
         (request, left): (Arc<HostRequest>, Option<Duration>),
         asker: Asker,
+        quietly: bool,
         out: &mut Outbox,
     ) {
         let due = left.map(|left| m.now.after(left));
         let index = self.requests.push(request, at, asker, due);
-        self.await_answer(m, at, index, out);
+        if !quietly {
+            return self.await_answer(m, at, index, out);
+        }
+        if let Some(slot) = self.slots.get_mut(at) {
+            slot.asking.push(index);
+        }
     }
 
     /// An id that the batch has not used: a tool may have taken one that looks like the engine's own.
@@ -351,6 +363,9 @@ impl Batch {
         out: &mut Outbox,
     ) {
         let Some((request, at, asker)) = self.release(m, index, EntryState::Over, out) else { return };
+        if let (RequestKind::Question(question), Some(slot)) = (&request.kind, self.slots.get_mut(at)) {
+            slot.secret = question.secret;
+        }
         let answered = HostAnswered { request, answer: answer.clone(), source };
         m.emit(Event::HostInputAnswered(Arc::new(answered)));
         match asker {

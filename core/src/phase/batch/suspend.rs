@@ -7,26 +7,21 @@ use crate::message::ToolCall;
 use crate::output::Outbox;
 use crate::suspend::{NotSuspendable, Suspended, SuspendedCall, SuspendedState};
 use crate::text::Text;
-use crate::tool::{Resumption, ToolSpec};
+use crate::tool::{ApprovalPolicy, Resumption, ToolSpec};
 use alloc::sync::Arc;
 
 impl Batch {
     /// Whether the batch waits for answers only: nothing is under way, and a call waits.
     pub(crate) fn is_suspendable(&self) -> bool {
-        self.preparing + self.authorizing + self.running == 0 && self.waiting > 0
+        self.preparing + self.authorizing + self.running == 0
+            && self.waiting > 0
+            && !self.slots.iter().any(Slot::is_busy)
     }
 
     /// What keeps the batch from being put aside.
     pub(crate) fn busy(&self) -> NotSuspendable {
-        let busy = |slot: &&Slot| match slot.state {
-            State::Unprepared
-            | State::Preparing(_)
-            | State::Authorizing(..)
-            | State::Begun(_)
-            | State::Running(_) => true,
-            State::Waiting | State::Queued | State::Done(_) => false,
-        };
-        NotSuspendable { calls: self.slots.iter().filter(busy).map(|slot| slot.call.call).collect() }
+        let busy = self.slots.iter().filter(|slot| slot.is_busy());
+        NotSuspendable { calls: busy.map(|slot| slot.call.call).collect() }
     }
 
     /// How many requests stand open.
@@ -43,7 +38,8 @@ impl Batch {
     }
 
     fn put_slot_aside(&self, m: &Machine, slot: &Slot) -> SuspendedCall {
-        let waiting = slot.asking.first().and_then(|index| self.requests.waiting_on(*index));
+        let first = slot.asking.first().copied();
+        let waiting = first.and_then(|index| self.requests.waiting_on(index));
         let state = match (&slot.state, waiting, &slot.resumed) {
             (State::Done(result), ..) => SuspendedState::Done(Arc::clone(result)),
             (State::Waiting, Some((request, due, asker)), _) => SuspendedState::Waiting {
@@ -53,6 +49,7 @@ impl Batch {
                     Asker::Kept(state) => Some(state.clone()),
                     Asker::Consent | Asker::Client | Asker::Running(..) => None,
                 },
+                order: self.requests.order(first.unwrap_or_default()),
             },
             (_, _, Some(resumed)) => {
                 SuspendedState::Answered { state: resumed.state.clone(), answer: resumed.answer.clone() }
@@ -65,6 +62,23 @@ impl Batch {
             access: slot.access.clone(),
             started: slot.started,
             state,
+        }
+    }
+}
+
+impl Slot {
+    /// Whether the call is under way, or holds what no saved value may hold.
+    fn is_busy(&self) -> bool {
+        match self.state {
+            State::Unprepared
+            | State::Preparing(_)
+            | State::Authorizing(..)
+            | State::Begun(_)
+            | State::Running(_) => true,
+            State::Queued => {
+                self.secret && self.resumed.as_ref().is_some_and(|resumed| resumed.answer.is_ok())
+            }
+            State::Waiting | State::Done(_) => false,
         }
     }
 }
@@ -95,7 +109,15 @@ pub(crate) fn resume(
     batch.requests.before = value.asked.saturating_sub(waiting);
     batch.requests.use_up(value.used.iter().cloned());
     for (at, call) in value.calls.iter().enumerate() {
-        batch.take_up(m, at, call, cancelled, out);
+        if !matches!(call.state, SuspendedState::Waiting { .. }) {
+            batch.take_up(m, at, call, cancelled, out);
+        }
+    }
+    // In the order in which they were asked, on which the order of what falls due together depends.
+    for (_, at, _) in value.waiting() {
+        if let Some(call) = value.calls.get(at) {
+            batch.take_up(m, at, call, cancelled, out);
+        }
     }
     if !cancelled {
         batch.advance(m, out);
@@ -117,8 +139,9 @@ impl Batch {
             self.open -= 1;
             return;
         }
-        if !cancelled && self.slots.get(at).is_none_or(|slot| slot.spec.is_none()) {
-            return self.end_missing(m, at, call, out);
+        let barred = self.slots.get(at).and_then(|slot| slot.bar(call));
+        if let (Some(bar), false) = (barred, cancelled) {
+            return self.end_barred(m, at, call, bar, out);
         }
         match &call.state {
             SuspendedState::Done(_) | SuspendedState::Queued => {}
@@ -131,28 +154,51 @@ impl Batch {
             SuspendedState::Waiting { request, left, .. } => {
                 let asker = asker(call);
                 self.set(at, State::Waiting);
-                self.reopen(m, at, (Arc::clone(request), *left), asker, out);
+                self.reopen(m, at, (Arc::clone(request), *left), asker, cancelled, out);
             }
         }
     }
 
-    /// Ends a call whose tool is not there any more; its request is closed first.
-    fn end_missing(&mut self, m: &mut Machine, at: usize, call: &SuspendedCall, out: &mut Outbox) {
+    /// Ends a call that cannot go on here; its request is closed first.
+    fn end_barred(&mut self, m: &mut Machine, at: usize, call: &SuspendedCall, bar: Bar, out: &mut Outbox) {
         if let SuspendedState::Waiting { request, left, .. } = &call.state {
             self.set(at, State::Waiting);
-            self.reopen(m, at, (Arc::clone(request), *left), asker(call), out);
-        }
-        if self.slots.get(at).is_some_and(|slot| matches!(slot.state, State::Done(_))) {
-            return;
+            self.reopen(m, at, (Arc::clone(request), *left), asker(call), true, out);
         }
         let (offered, config) = (Arc::clone(&m.offered), Arc::clone(&m.config));
-        self.finish(m, at, out, |slot| {
-            if slot.started {
-                result::tool_is_gone(&slot.call)
-            } else {
-                result::unavailable(&slot.call, &offered, &config.limits)
-            }
+        self.finish(m, at, out, |slot| match bar {
+            Bar::Missing if slot.started => result::tool_is_gone(&slot.call),
+            Bar::Missing => result::unavailable(&slot.call, &offered, &config.limits),
+            Bar::Denied(reason) => result::denied(&slot.call, &reason, &config.limits),
         });
+    }
+}
+
+/// Why a call cannot go on in this engine.
+enum Bar {
+    /// Its tool is not there, or the client executes it where it had a question of its own.
+    Missing,
+    /// It has not started, and its tool's policy denies it here: the value holds no policies.
+    Denied(Text),
+}
+
+impl Slot {
+    fn bar(&self, call: &SuspendedCall) -> Option<Bar> {
+        let Some(spec) = &self.spec else { return Some(Bar::Missing) };
+        let asked = match &call.state {
+            SuspendedState::Answered { .. } | SuspendedState::Waiting { state: Some(_), .. } => true,
+            SuspendedState::Done(_) | SuspendedState::Queued | SuspendedState::Waiting { .. } => false,
+        };
+        if spec.client && asked {
+            return Some(Bar::Missing);
+        }
+        match &spec.approval {
+            ApprovalPolicy::Deny { reason } if !call.started => Some(Bar::Denied(reason.clone())),
+            ApprovalPolicy::Deny { .. }
+            | ApprovalPolicy::Allow
+            | ApprovalPolicy::Ask
+            | ApprovalPolicy::Decide => None,
+        }
     }
 }
 

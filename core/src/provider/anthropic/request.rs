@@ -6,7 +6,7 @@ use crate::json::Object;
 use crate::message::{Image, ImageData, Message, Part, ProviderContext, ToolCall, ToolResult};
 use crate::model::{ModelParameters, ModelRequest, Problem, ToolChoice};
 use crate::provider::BOUNDARY_FRAME;
-use crate::provider::wire::{Body, IdRule, WireIds, array, base64, invalid};
+use crate::provider::wire::{Body, IdRule, WireIds, array, invalid};
 use crate::text::Text;
 use crate::tool::ToolSpec;
 use alloc::format;
@@ -236,7 +236,7 @@ fn write_image(out: &mut Vec<u8>, image: &Image) {
         ImageData::Bytes(bytes) => {
             source.str("type", "base64").str("media_type", &image.media_type);
             let out = source.key("data");
-            string_of(out, |out| base64(out, bytes));
+            string_of(out, |out| crate::base64::encode(out, bytes));
         }
     });
     object.end();

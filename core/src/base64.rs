@@ -1,9 +1,24 @@
-//! Reading base64, as images travel.
+//! Base64 as RFC 4648 has it: how images travel. Written with padding, read with or without.
 
 use alloc::vec::Vec;
 
+const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Appends `bytes` as base64.
+pub(crate) fn encode(out: &mut Vec<u8>, bytes: &[u8]) {
+    let letter = |six: u32| LETTERS.get((six & 63) as usize).copied().unwrap_or(b'=');
+    out.reserve(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        let sextets = [letter(bits >> 18), letter(bits >> 12), letter(bits >> 6), letter(bits)];
+        let real = chunk.len() + 1;
+        out.extend(sextets.iter().enumerate().map(|(at, letter)| if at < real { *letter } else { b'=' }));
+    }
+}
+
 /// The bytes that `text` stands for (RFC 4648, padded or not); `None` if it is not base64.
-pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     let text = text.as_bytes();
     let end = text.iter().rposition(|byte| *byte != b'=').map_or(0, |at| at + 1);
     let (letters, padding) = text.split_at(end);
@@ -39,6 +54,24 @@ fn sextet(letter: u8) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::string::String;
+
+    #[test]
+    fn pads_and_reads_back() {
+        let pairs = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("\u{ff}\u{fff}", "w7/gv78=")];
+        for (bytes, text) in pairs {
+            let mut out = Vec::new();
+            encode(&mut out, bytes.as_bytes());
+            assert_eq!(String::from_utf8_lossy(&out), text);
+            assert_eq!(decode(text).as_deref(), Some(bytes.as_bytes()));
+        }
+        let all: Vec<u8> = (0..=255).collect();
+        for len in 0..=256 {
+            let mut out = Vec::new();
+            encode(&mut out, &all[..len]);
+            assert_eq!(decode(core::str::from_utf8(&out).unwrap()).as_deref(), Some(&all[..len]));
+        }
+    }
 
     #[test]
     fn bytes_are_what_they_were() {
