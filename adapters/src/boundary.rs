@@ -11,7 +11,6 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::future::{Ready, poll_fn, ready};
 use std::pin::Pin;
-use std::sync::OnceLock;
 use std::task::{Context, Poll, Waker};
 
 /// A source of boundary inputs and the questions that it is asked.
@@ -292,22 +291,21 @@ pub struct BoundaryRefused {
 #[derive(Clone, Debug)]
 pub(crate) struct BoundaryPort {
     source: BoundarySource,
-    run: Arc<OnceLock<Weak<RunShared>>>,
+    run: Arc<Mutex<Weak<RunShared>>>,
 }
 
 impl BoundaryPort {
     pub(crate) fn new(source: BoundarySource) -> Self {
-        Self { source, run: Arc::default() }
+        Self { source, run: Arc::new(Mutex::new(Weak::new())) }
     }
 
     /// The run is made: answers go to it.
     pub(crate) fn connect(&self, run: &Arc<RunShared>) {
-        // It is set once, where the run is made.
-        let _ = self.run.set(Arc::downgrade(run));
+        *lock(&self.run) = Arc::downgrade(run);
     }
 
     pub(crate) fn ask(&self, op: OpId, request: Arc<BoundaryRequest>) {
-        let run = self.run.get().cloned().unwrap_or_default();
+        let run = lock(&self.run).clone();
         self.source.channel.push(BoundaryQuestion { request, op, run, answered: false });
     }
 

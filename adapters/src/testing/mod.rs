@@ -11,6 +11,7 @@
 //! assert_eq!(report.answer(), Some("hi"));
 //! ```
 
+mod additions;
 mod cast;
 pub mod conformance;
 pub mod explore;

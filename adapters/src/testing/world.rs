@@ -3,13 +3,11 @@
 use super::cast::{Cast, PlayedTool, Ruling, Scripts};
 use super::model::Attempt;
 use super::tool::ScriptedTool;
-use crate::core::boundary::BoundaryAnswer;
-use crate::core::compaction::{Compaction, CompactionFault};
 use crate::core::config::Config;
 use crate::core::event::Envelope;
 use crate::core::history::History;
-use crate::core::id::{CommandId, OpId, Revision, RunId, Seq, SessionId, SteerId};
-use crate::core::input::{AbortCause, Input, Reader, Retract, Start, SteerInput};
+use crate::core::id::{CommandId, OpId, Revision, RunId, Seq, SessionId};
+use crate::core::input::{AbortCause, Input, Reader, Start};
 use crate::core::laws::{Broken, Checked, Depth};
 use crate::core::log::EventLog;
 use crate::core::message::Part;
@@ -135,46 +133,6 @@ impl World {
     #[must_use]
     pub fn ignores(self, tool: &str) -> Self {
         self.ruled(tool, Duration::ZERO, Ruling::Never)
-    }
-
-    /// With a source of boundary inputs that answers its next question with this text after a while; without a word on
-    /// a question it has nothing.
-    #[must_use]
-    pub fn tells(mut self, wait: Duration, text: &str) -> Self {
-        let parts = if text.is_empty() { Vec::new() } else { vec![Part::Text(text.into())] };
-        self.scripts.boundaries.push((wait, BoundaryAnswer::Input(parts)));
-        self
-    }
-
-    /// With a source of boundary inputs that is gone after a while, instead of an answer.
-    #[must_use]
-    pub fn source_goes(mut self, wait: Duration) -> Self {
-        self.scripts.boundaries.push((wait, BoundaryAnswer::Lost));
-        self
-    }
-
-    /// With a compactor that answers its next request with this after a while; without a word on a request it fails.
-    #[must_use]
-    pub fn compacts(mut self, wait: Duration, result: Result<Compaction, CompactionFault>) -> Self {
-        self.scripts.compactions.push((wait, result));
-        self
-    }
-
-    /// People add this input at this time, under this id.
-    #[must_use]
-    pub fn steer_at(self, at: Duration, id: &str, text: &str) -> Self {
-        let command = CommandId(self.planned.len() as u64 + 1);
-        let id = Some(SteerId::new(id).expect("an id"));
-        let parts = vec![Part::Text(text.into())];
-        self.at(at, Input::Steer(Box::new(SteerInput { command, id, parts })))
-    }
-
-    /// People take the input of this id back at this time.
-    #[must_use]
-    pub fn retract_at(self, at: Duration, id: &str) -> Self {
-        let command = CommandId(self.planned.len() as u64 + 1);
-        let id = SteerId::new(id).expect("an id");
-        self.at(at, Input::Retract(Box::new(Retract { command, id })))
     }
 
     /// With this reader.

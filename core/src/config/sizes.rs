@@ -38,7 +38,7 @@ impl Config {
         let envelopes = (self.max_step_events() as u64).saturating_mul(ENVELOPE);
         let largest = limits.response_bytes.max(limits.payload_bytes);
         let requests = (limits.calls as u64).saturating_mul(2).saturating_add(limits.open_questions as u64);
-        let requests = requests.saturating_mul(CLOSING_EVENT).saturating_add(self.between_bytes());
+        let requests = requests.saturating_add(self.between_events() as u64).saturating_mul(CLOSING_EVENT);
         largest
             .saturating_add(requests)
             .saturating_add(finished)

@@ -184,7 +184,7 @@ fn an_interruption_keeps_the_commits_of_boundary_inputs() {
 }
 
 // proves: B4
-// bounds: boundary input; n−1,n,n+1
+// bounds: boundary input
 #[test]
 fn input_beyond_a_bound_is_refused_and_the_question_stands_open() {
     let mut hand = collecting(limits(|limits| limits.boundary_bytes = 8), []);

@@ -288,7 +288,7 @@ fn an_interruption_returns_also_what_was_applied_and_not_committed() {
 }
 
 // proves: H3
-// bounds: steer; n−1,n,n+1; staged steers; n−1,n,n+1
+// bounds: steer; staged steers
 #[test]
 fn inputs_beyond_a_bound_are_refused_with_a_typed_error() {
     let config = || {
