@@ -1,5 +1,12 @@
 //! Runs that go on in another process: nothing crosses but the value's text, and the session's history (H6).
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "all of it is tests and their helpers"
+)]
+
 use futures_lite::future::block_on;
 use runloom::testing::{Attempt, ScriptedModel};
 use runloom::{

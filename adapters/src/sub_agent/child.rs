@@ -1,5 +1,6 @@
 //! A run inside of a tool's call.
 
+use super::asked::Asked;
 use super::{Observer, SubAgentCall, SubAgentUpdate};
 use crate::core::event::{Envelope, Event};
 use crate::core::id::Seq;
@@ -41,6 +42,7 @@ pub(super) struct Child<F: Flavour, T: Timer> {
     cx: ToolContext,
     /// A report that the calling run has not taken yet: nothing more is read before that.
     report: Option<Progress>,
+    asked: Asked,
 }
 
 impl<F: Flavour, T: Timer> Unpin for Child<F, T> {}
@@ -53,7 +55,8 @@ impl<F: Flavour, T: Timer> Child<F, T> {
         shows: fn(&Event) -> Option<Text>,
         cx: ToolContext,
     ) -> Self {
-        let child = Self { run, driver: Some(driver), watch, shows, cx, report: None };
+        let child =
+            Self { run, driver: Some(driver), watch, shows, cx, report: None, asked: Asked::default() };
         child.tell(|| SubAgentUpdate::Started);
         child
     }
@@ -65,6 +68,13 @@ impl<F: Flavour, T: Timer> Child<F, T> {
     }
 
     fn see(&mut self, envelope: Envelope) {
+        match &envelope.event {
+            Event::HostInputRequested(request) => self.asked.ask(request, &self.cx),
+            Event::HostInputAnswered(answered) => self.asked.over(&answered.request.id),
+            Event::HostInputFailed(failed) => self.asked.over(&failed.request.id),
+            Event::HostInputCancelled(request) => self.asked.over(&request.id),
+            _ => {}
+        }
         self.report = (self.shows)(&envelope.event).map(|text| self.cx.progress(text));
         self.tell(|| SubAgentUpdate::Event(envelope));
     }
@@ -81,7 +91,8 @@ impl<F: Flavour, T: Timer> Child<F, T> {
             // What is read makes room: the driver is asked again before this sleeps.
             let before = events;
             let read = self.read(cx, &mut events);
-            if read.is_ready() || events == before {
+            let answered = read.is_pending() && self.asked.poll(&self.run, cx);
+            if read.is_ready() || (events == before && !answered) {
                 return read;
             }
             if events >= EVENTS {

@@ -1,5 +1,6 @@
 //! An agent as a tool: a call runs a session of another engine, inside of the tool's own future.
 
+mod asked;
 mod child;
 
 use crate::core::event::{Envelope, Event};
@@ -30,6 +31,10 @@ type Observer<F> = <F as Flavour>::Function<(Arc<SubAgentCall>, SubAgentUpdate),
 /// is spawned; the run goes on when the calling run's driver is polled. Its answer is the call's output; an answer that
 /// stopped early and an input that the engine refuses are errors that the calling model sees; a run that fails or is
 /// cancelled is a [`ToolFault`] (T3).
+///
+/// What the agent's run asks, consent or a question, the calling run asks in its place, and the answer goes back: whoever
+/// holds the calling run's handle, or its host's responder, decides (H1). A call that a client is to execute is asked for as
+/// a value. An agent that stops with a question cannot be suspended by itself: the calling run cannot either meanwhile.
 ///
 /// The calling run's token cancels the agent's run too, and when the call is abandoned, by a cancellation, a deadline or a
 /// dropped driver, the agent's run is cancelled with it: when the call's future is gone, the agent's run is committed, its

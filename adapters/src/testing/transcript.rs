@@ -3,13 +3,14 @@
 use super::world::Report;
 use crate::core::boundary::BoundaryAnswer;
 use crate::core::event::Envelope;
+use crate::core::host_input::{AskError, HostAnswer, HostRequest};
 use crate::core::input::{Input, Reader};
 use crate::core::message::{ImageData, Message, Part};
 use crate::core::model::{Activity, ModelItem};
 use crate::core::outcome::{Outcome, RunResult};
 use crate::core::output::{CancelReply, Next, Output, Reply, Work};
 use crate::core::time::Time;
-use crate::core::tool::{ToolEnd, ToolItem, Verdict};
+use crate::core::tool::{ToolEnd, ToolItem, ToolVisibility, Verdict};
 use crate::core::usage::Usage;
 use std::fmt::Write;
 use std::path::Path;
@@ -39,7 +40,11 @@ pub fn output(output: &Output) -> String {
             Work::Tool(invocation) => {
                 let call = &invocation.call;
                 let json = squeezed(call.arguments_json());
-                format!("begin {op} tool {} {} {json}", call.call, call.name)
+                let again = invocation.resumed.as_ref().map_or_else(String::new, |resumed| {
+                    let state = squeezed(&format!("{:?}", resumed.state.as_str()));
+                    format!(" again, kept {state}, {}", answered(&resumed.answer))
+                });
+                format!("begin {op} tool {} {} {json}{again}", call.call, call.name)
             }
             Work::Authorize(request) => {
                 let call = &request.call;
@@ -50,6 +55,11 @@ pub fn output(output: &Output) -> String {
                 let (trigger, messages) = (request.trigger.as_str(), request.history.len());
                 format!("begin {op} compact {trigger} {} of {messages} messages", request.cut)
             }
+            Work::Prepare(invocation) => {
+                let call = &invocation.call;
+                format!("begin {op} prepare {} {} {}", call.call, call.name, squeezed(call.arguments_json()))
+            }
+            Work::Respond(asked) => format!("begin {op} respond to {}", request(asked)),
             other => format!("begin {op} {other:?}"),
         },
         Output::Abandon { op } => format!("abandon {op}"),
@@ -61,10 +71,49 @@ pub fn output(output: &Output) -> String {
             Reply::Retract(reply) => format!("reply {command} {reply:?}"),
             Reply::Boundary(Ok(committed)) => format!("reply {command} committed={committed}"),
             Reply::Boundary(Err(error)) => format!("reply {command} refused: {error}"),
+            Reply::Respond(Ok(())) => format!("reply {command} taken"),
+            Reply::Respond(Err(error)) => format!("reply {command} not taken: {error}"),
+            Reply::Suspend(Ok(())) => format!("reply {command} suspended"),
+            Reply::Suspend(Err(error)) => format!("reply {command} not suspended: {error}"),
             other => format!("reply {command} {other:?}"),
         },
+        Output::Deliver { op, ticket, answer } => format!("deliver {op} {ticket} {}", answered(answer)),
         Output::Steer { op, steer } => format!("steer {op} {} {}", steer.id, parts(&steer.parts)),
         other => format!("{other:?}"),
+    }
+}
+
+/// A request for host input: its id and kind.
+pub fn request(request: &HostRequest) -> String {
+    format!("{} {}", request.id, request.kind.as_str())
+}
+
+fn answered(answer: &Result<HostAnswer, AskError>) -> String {
+    match answer {
+        Ok(answer) => self::answer(answer),
+        Err(error) => format!("error {}: {error}", error.as_str()),
+    }
+}
+
+/// An answer to a request.
+pub fn answer(answer: &HostAnswer) -> String {
+    match answer {
+        HostAnswer::Allow { remember, arguments } => {
+            let always = if *remember { " always" } else { "" };
+            let with =
+                arguments.as_ref().map_or_else(String::new, |text| format!(" with {}", squeezed(text)));
+            format!("allow{always}{with}")
+        }
+        HostAnswer::Deny { reason } => format!("deny {}", squeezed(&format!("{:?}", reason.as_str()))),
+        HostAnswer::Choices(answers) => {
+            let chosen = answers.iter().map(|(id, values)| format!(" {id}={}", values.join(",")));
+            format!("choose{}", chosen.collect::<String>())
+        }
+        HostAnswer::Value(json) => format!("value {}", squeezed(json)),
+        HostAnswer::Result(output) if output.is_error => format!("result_error {}", parts(&output.content)),
+        HostAnswer::Result(output) => format!("result {}", parts(&output.content)),
+        HostAnswer::Refused(refusal) => String::from(refusal.as_str()),
+        other => squeezed(&format!("{other:?}")),
     }
 }
 
@@ -100,6 +149,7 @@ fn input_name(input: &Input) -> String {
         Input::Authorized { op, verdict } => match verdict {
             Verdict::Allow(_) => format!("allow {op}"),
             Verdict::Deny { reason } => format!("deny {op} {:?}", reason.as_str()),
+            Verdict::Ask { reason, .. } => format!("ask_people {op} {:?}", reason.as_str()),
             other => format!("authorized {op} {other:?}"),
         },
         Input::Steer(steer) => {
@@ -113,6 +163,20 @@ fn input_name(input: &Input) -> String {
         Input::Boundary { op, answer: BoundaryAnswer::Lost, .. } => format!("boundary {op} lost"),
         Input::Compacted { op, result: Ok(done) } => format!("compacted {op} to {}", done.messages.len()),
         Input::Compacted { op, result: Err(fault) } => format!("compacted {op} failed {:?}", fault.message),
+        Input::Prepared { op, result } => match result {
+            Ok(preparation) => format!("prepared {op} {:?}", preparation.access),
+            Err(fault) => format!("unprepared {op} {}", squeezed(&format!("{:?}", fault.message))),
+        },
+        Input::Responded { op, answer: None } => format!("responder {op} nothing"),
+        Input::Responded { op, answer: Some(answer) } => format!("responder {op} {}", self::answer(answer)),
+        Input::Respond(respond) => format!("respond {} {}", respond.request, answer(&respond.answer)),
+        Input::HandleGone => String::from("handle_gone"),
+        Input::Suspend { command } => format!("suspend {command}"),
+        Input::Resume(resume) => {
+            let cancelled = if resume.cancelled { " cancelled" } else { "" };
+            format!("resume behind {}{cancelled}", resume.suspended.last_seq())
+        }
+        Input::Visibility(change) => format!("visibility {}", visibility(change)),
         Input::Taken { through } => format!("taken {through}"),
         Input::ConsumerGone { awaited } => {
             String::from(if *awaited { "consumer_gone awaited" } else { "consumer_gone" })
@@ -152,10 +216,20 @@ fn tool_item(item: &ToolItem) -> String {
             ToolEnd::Output(output) => format!("done {}", parts(&output.content)),
             ToolEnd::Failed(fault) => format!("fault {}", squeezed(&format!("{:?}", fault.message))),
             ToolEnd::Panicked => String::from("panicked"),
+            ToolEnd::Ask(ask) => format!("return_ask {}", squeezed(&format!("{:?}", ask.question.form))),
             other => format!("{other:?}"),
         },
+        ToolItem::Ask(ask) => {
+            format!("ask ticket={} {}", ask.ticket, squeezed(&format!("{:?}", ask.question.form)))
+        }
+        ToolItem::Withdraw(ticket) => format!("withdraw {ticket}"),
+        ToolItem::Visibility(change) => format!("visibility {}", visibility(change)),
         other => format!("{other:?}"),
     }
+}
+
+fn visibility(change: &ToolVisibility) -> String {
+    format!("show={} hide={}", change.show.join(","), change.hide.join(","))
 }
 
 /// A message: its role and parts.
@@ -212,6 +286,10 @@ pub fn outcome(outcome: &Outcome) -> Vec<String> {
         }
         RunResult::Cancelled(cause) => format!("cancelled {}", cause.as_str()),
         RunResult::Failed(error) => format!("failed {}: {}", error.code(), squeezed(&error.to_string())),
+        RunResult::Suspended(value) => {
+            let open: Vec<String> = value.requests().map(|open| request(open)).collect();
+            format!("suspended behind {}: [{}]", value.last_seq(), open.join(", "))
+        }
         other => format!("{other:?}"),
     };
     let mut lines = vec![

@@ -145,7 +145,7 @@ mod tests {
         let (a, b) = (ResumeEntry::resolved("a", None), ResumeEntry::cancelled("b"));
         assert_eq!(check(&[b.clone(), a.clone()]), Ok(()));
         assert_eq!(check(&[]), Err(ResumeError::Uncovered { id: "a".into() }));
-        assert_eq!(check(&[a.clone()]), Err(ResumeError::Uncovered { id: "b".into() }));
+        assert_eq!(check(core::slice::from_ref(&a)), Err(ResumeError::Uncovered { id: "b".into() }));
         let late = ResumeEntry::resolved("b", Some(true.into()));
         assert_eq!(check(&[a.clone(), late]), Err(ResumeError::Expired { id: "b".into() }));
         assert_eq!(check(&[a.clone(), a.clone(), b.clone()]), Err(ResumeError::Twice { id: "a".into() }));

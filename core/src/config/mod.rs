@@ -151,7 +151,7 @@ pub struct Limits {
     pub fact_bytes: u64,
     /// Calls that tools look at at the same time, before they are scheduled.
     pub preparations: usize,
-    /// Questions of running tools that stand open at the same time (H1); a batch may ask 32 times as many in all.
+    /// Questions of tools that stand open at the same time (H1); a batch may ask 32 times as many in all.
     pub open_questions: usize,
     /// Encoded bytes of one question.
     pub question_bytes: u64,

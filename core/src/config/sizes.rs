@@ -13,8 +13,8 @@ impl Config {
         // An escape that does not fit leaves room at the end of a piece.
         let shortest = self.limits.delta_bytes.saturating_sub(LONGEST_CHARACTER - 1).max(1);
         let deltas = usize::try_from(self.limits.response_bytes.div_ceil(shortest)).unwrap_or(usize::MAX);
-        // Each call may in one step be proposed, ask for consent, be refused it and end.
-        let calls = self.limits.calls.saturating_mul(4).saturating_add(self.limits.open_questions);
+        // Each call may in one step be proposed, be handed to the client, find nobody who answers, and end.
+        let calls = self.limits.calls.saturating_mul(5).saturating_add(self.limits.open_questions);
         calls
             .saturating_add(deltas)
             .saturating_add(self.limits.steers)
@@ -30,17 +30,25 @@ impl Config {
         calls.saturating_add(questions).saturating_add(self.limits.steers).saturating_add(4)
     }
 
-    /// Most encoded bytes that one machine step records.
+    /// Most encoded bytes that one machine step records (W6): the time of all questions may be up at once, and then the
+    /// fallback of each is recorded.
     pub fn max_step_bytes(&self) -> u64 {
+        let answers = (self.limits.open_questions as u64).saturating_mul(self.limits.answer_bytes);
+        self.step_bytes().saturating_add(answers)
+    }
+
+    /// The same without answers, for which the log has room of its own.
+    fn step_bytes(&self) -> u64 {
         let limits = &self.limits;
         let finished =
             (limits.calls as u64).saturating_mul(limits.error_bytes.saturating_add(CLOSING_EVENT + ENVELOPE));
         let envelopes = (self.max_step_events() as u64).saturating_mul(ENVELOPE);
         let largest = limits.response_bytes.max(limits.payload_bytes);
-        let requests = (limits.calls as u64).saturating_mul(2).saturating_add(limits.open_questions as u64);
-        let requests = requests.saturating_add(self.between_events() as u64).saturating_mul(CLOSING_EVENT);
+        let (calls, questions) = (limits.calls as u64, limits.open_questions as u64);
+        // A response ends, and each call is handed to the client, who is not there.
         largest
-            .saturating_add(requests)
+            .saturating_add(calls.saturating_mul(3).saturating_add(questions).saturating_mul(CLOSING_EVENT))
+            .saturating_add((self.between_events() as u64).saturating_mul(CLOSING_EVENT))
             .saturating_add(finished)
             .saturating_add(envelopes)
             .saturating_add(OUTCOME_EXTRA)
@@ -120,7 +128,7 @@ impl Config {
     pub fn min_log_bytes(&self) -> u64 {
         self.limits
             .event_capacity_bytes
-            .saturating_add(self.max_step_bytes().saturating_mul(2))
+            .saturating_add(self.step_bytes().saturating_mul(2))
             .saturating_add(self.attempt_events().saturating_mul(CLOSING_EVENT + ENVELOPE))
             .saturating_add(self.held_bytes())
             .saturating_add(self.answered_bytes())

@@ -35,8 +35,8 @@ pub(super) fn requested<O: Out>(o: &mut Object<'_, O>, request: &HostRequest) {
 
 pub(super) fn answered<O: Out>(o: &mut Object<'_, O>, answered: &HostAnswered) {
     let request = &*answered.request;
-    if !matches!(&request.kind, RequestKind::Question(question) if question.secret) {
-        answered.answer.write(o.key("answer"));
+    if let Some(answer) = &answered.answer {
+        answer.write(o.key("answer"));
     }
     write_call(o, request);
     o.u64("ordinal", u64::from(request.call.call.ordinal));

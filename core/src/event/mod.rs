@@ -211,8 +211,8 @@ pub struct CompactionFailed {
 pub struct HostAnswered {
     /// The request.
     pub request: Arc<HostRequest>,
-    /// The answer; a secret one and the content of a call's result are kept out of the encoding.
-    pub answer: HostAnswer,
+    /// The answer; absent where the question is secret. The content of a call's result is kept out of the encoding.
+    pub answer: Option<HostAnswer>,
     /// Who gave it.
     pub source: AnswerSource,
 }

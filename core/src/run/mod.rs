@@ -131,7 +131,8 @@ impl Run {
         self.m.origin.as_ref().map_or(&[], |origin| &origin.tools)
     }
 
-    /// The requests for host input that stand open, in the order in which they were asked (H1).
+    /// The requests for host input that stand open, in the order in which they were asked (H1); those of a run's earlier
+    /// part come first, in call order.
     pub fn requests(&self) -> &[Arc<HostRequest>] {
         &self.m.log.open().requests
     }

@@ -26,10 +26,13 @@ impl Suspended {
         if !last.calls().eq(self.calls.iter().map(|call| &call.call)) {
             return Some("its calls are not those of its last message");
         }
-        for (at, call) in self.calls.iter().enumerate() {
-            if call.call.call.step != self.step || call.call.call.ordinal as usize != at {
-                return Some("a call belongs to another step or place");
-            }
+        if self.calls.iter().any(|call| call.call.call.step != self.step) {
+            return Some("a call belongs to another step");
+        }
+        // A repeated call leaves its place empty.
+        let places = self.calls.iter().map(|call| call.call.call.ordinal);
+        if !places.clone().zip(places.skip(1)).all(|(one, next)| one < next) {
+            return Some("the places of its calls do not grow");
         }
         let added = self.messages as usize;
         if added < self.tail.len() || self.messages > u32::MAX / 2 {

@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-const LIMIT: Duration = Duration::from_millis(700);
+/// How long a suite waits for what is stuck; what is not has much longer.
+const LIMIT: Duration = Duration::from_secs(2);
 
 fn lite() -> BlockOn {
     BlockOn::new(futures_lite::future::block_on)
@@ -42,7 +43,7 @@ impl LocalExecutor for Bent {
 
 fn bent(bend: fn(LocalTask) -> LocalTask, abort: bool) -> Suite {
     let make = move || (Bent { inner: lite(), bend, abort }, ManualTimer::new());
-    Suite::local("bent", make).limit(LIMIT)
+    Suite::local("bent", make)
 }
 
 /// Passes every wake on but each tenth.
@@ -69,16 +70,18 @@ impl Future for LosesWakes {
 
 #[test]
 fn an_executor_that_loses_wakes_is_stuck() {
-    let report = bent(|task| Box::pin(LosesWakes(task, Arc::default())), true).only(["wakes", "order"]).run();
+    let suite = bent(|task| Box::pin(LosesWakes(task, Arc::default())), true).limit(LIMIT);
+    let report = suite.only(["wakes", "order"]).run();
     assert!(failure(&report, "wakes").starts_with("stuck"), "{report}");
     assert!(failure(&report, "order").starts_with("stuck"), "{report}");
 }
 
 #[test]
 fn an_executor_that_does_not_abort_is_stuck() {
-    let report = bent(|task| task, false).only(["abort", "order"]).run();
-    assert!(failure(&report, "abort").starts_with("stuck"), "{report}");
-    assert_eq!(failure(&report, "order"), "");
+    let report = bent(|task| task, false).limit(LIMIT).only(["abort"]).run();
+    let found = failure(&report, "abort");
+    assert!(found.starts_with("stuck") || found == "the driver is not done", "{report}");
+    bent(|task| task, false).only(["order"]).run().assert();
 }
 
 /// Polls what it is given until it is done or has been polled often, whoever else waits.
@@ -133,7 +136,8 @@ impl LocalExecutor for Starving {
 fn an_executor_that_starves_its_tasks_is_stuck() {
     let suite = Suite::local("starving", || (Starving(Rc::default()), ManualTimer::new()));
     let report = suite.limit(LIMIT).only(["fairness"]).run();
-    assert!(failure(&report, "fairness").starts_with("stuck"), "{report}");
+    let found = failure(&report, "fairness");
+    assert!(found.starts_with("stuck") || found.contains("turns given"), "{report}");
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -201,7 +205,8 @@ fn timers_with_a_fault_are_found() {
             std::thread::sleep(Duration::from_millis(1));
             (lite(), Faulty { inner, fault, set: None, reads: Arc::default() })
         };
-        let report = Suite::local("faulty", make).limit(LIMIT).only(["timer"]).run();
+        let suite = Suite::local("faulty", make).only(["timer"]);
+        let report = if expected == "stuck" { suite.limit(LIMIT).run() } else { suite.run() };
         let found = failure(&report, "timer");
         assert!(found.contains(expected), "{found:?} in place of {expected:?}");
     }

@@ -56,6 +56,7 @@ fn at_most_four_calls_run_and_they_begin_in_model_order() {
 }
 
 // proves: T1
+// bounds: active executions
 #[test]
 fn the_limit_holds_at_its_border() {
     for (limit, begun) in [(1, 1), (2, 2), (3, 3), (4, 3), (usize::MAX, 3)] {

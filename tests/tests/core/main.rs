@@ -10,6 +10,7 @@
 )]
 #![allow(unused_must_use, reason = "a test moves the clock itself and knows when it is due")]
 
+mod answers;
 mod assembly;
 mod batch;
 mod boundary;
@@ -24,6 +25,7 @@ mod full;
 mod hand;
 mod history;
 mod order;
+mod people;
 mod reader;
 mod retry;
 mod secrets;

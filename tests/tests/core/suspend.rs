@@ -380,3 +380,19 @@ fn ids_of_earlier_parts_stay_used() {
     story.respond("1.0/1", HostAnswer::deny("no")).unwrap();
     assert_eq!(story.hand.statuses(), [(2, "success"), (0, "denied")]);
 }
+
+// proves: H6, M7
+#[test]
+fn a_place_that_a_repeated_call_left_empty_stays_empty() {
+    let mut story = Story::new(Config::default(), tools());
+    for (index, id, name) in [(0, "c0", "asked"), (1, "c0", "asked"), (2, "c1", "client")] {
+        story.hand.delta(Some(index), id, name, "{}");
+    }
+    story.hand.done(Finish::ToolCalls);
+    let ids: Vec<_> = story.hand.checked.run().requests().iter().map(|r| r.id.to_string()).collect();
+    assert_eq!(ids, ["1.0/1", "1.2/2"]);
+    let json = story.suspend().unwrap().to_json();
+    story.go_on(story.resume_of(&json));
+    let again: Vec<_> = story.hand.checked.run().requests().iter().map(|r| r.id.to_string()).collect();
+    assert_eq!(again, ids);
+}

@@ -1,15 +1,18 @@
 //! What happens in a scenario: each line one input.
 
+use crate::people;
 use crate::stage::Stage;
 use crate::words::{Words, number, span};
-use runloom_core::id::{CommandId, OpId, Seq};
-use runloom_core::input::{AbortCause, Input};
+use runloom_core::id::{CommandId, OpId, RequestId, Seq};
+use runloom_core::input::{AbortCause, Input, Respond};
 use runloom_core::message::{Image, ImageData, Part, ProviderContext};
 use runloom_core::model::{
     Activity, CallDelta, Completion, FinalCall, Finish, ModelItem, Problem, ProblemKind,
 };
 use runloom_core::text::Text;
-use runloom_core::tool::{Binding, ToolEnd, ToolFault, ToolItem, ToolOutput, Verdict};
+use runloom_core::tool::{
+    Ask, Binding, Preparation, ToolAsk, ToolEnd, ToolFault, ToolItem, ToolOutput, Verdict,
+};
 use runloom_core::usage::{GenerationTokens, Usage};
 use std::sync::Arc;
 
@@ -52,12 +55,52 @@ pub(crate) fn input(stage: &Stage, line: &str) -> Input {
             let op = OpId(number(words.next()));
             Input::Authorized { op, verdict: Verdict::Deny { reason: words.text().into() } }
         }
+        "ask_people" => {
+            let op = OpId(number(words.next()));
+            let timeout = words.option("timeout").map(span);
+            Input::Authorized { op, verdict: Verdict::Ask { reason: words.text().into(), timeout } }
+        }
+        "prepared" => {
+            let op = OpId(number(words.next()));
+            let preparation =
+                people::access(&mut words).into_iter().fold(Preparation::new(), Preparation::access);
+            Input::Prepared { op, result: Ok(Box::new(preparation.summary(words.text()))) }
+        }
+        "unprepared" => {
+            let op = OpId(number(words.next()));
+            Input::Prepared { op, result: Err(Box::new(fault(&mut words))) }
+        }
+        "respond" | "responder" | "handle_gone" | "suspend" | "resume" | "visibility" => {
+            people_do(stage, line)
+        }
         _ => {
             let mut words = Words::new(line);
             let op = words.option("op").map(|op| OpId(number(op)));
             let item = model_item(&mut words);
             Input::Model { op: op.unwrap_or_else(|| stage.last_model()), item }
         }
+    }
+}
+
+/// What comes from whoever holds the handle, and from the responder.
+fn people_do(stage: &Stage, line: &str) -> Input {
+    let mut words = Words::new(line);
+    match words.next() {
+        "respond" => {
+            let request = RequestId::new(words.next()).expect("an id");
+            let answer = people::answer(&mut words);
+            Input::Respond(Box::new(Respond { command: CommandId(1), request, answer }))
+        }
+        "responder" => {
+            let op = OpId(number(words.next()));
+            let nothing = words.clone().next() == "nothing";
+            let answer = (!nothing).then(|| Box::new(people::answer(&mut words)));
+            Input::Responded { op, answer }
+        }
+        "handle_gone" => Input::HandleGone,
+        "suspend" => Input::Suspend { command: CommandId(1) },
+        "resume" => Input::Resume(Box::new(stage.resumption(&mut words))),
+        _ => Input::Visibility(Box::new(people::visibility(&mut words))),
     }
 }
 
@@ -179,17 +222,20 @@ fn tool_item(words: &mut Words<'_>) -> ToolItem {
         "done" => end(ToolEnd::Output(ToolOutput::text(words.text()))),
         "error" => end(ToolEnd::Output(ToolOutput::error(words.text()))),
         "panicked" => end(ToolEnd::Panicked),
-        "fault" => {
-            let mut fault = ToolFault::new("");
-            if words.option("definitive").is_some() {
-                fault = fault.definitive();
-            }
-            if words.option("retryable").is_some() {
-                fault = fault.retryable();
-            }
-            fault.message = ToolFault::new(&words.text()).message;
-            end(ToolEnd::Failed(Box::new(fault)))
+        "fault" => end(ToolEnd::Failed(Box::new(fault(words)))),
+        "ask" => {
+            let ticket = words.option("ticket").map_or(1, number);
+            let question = Arc::new(people::question(words));
+            ToolItem::Ask(Box::new(Ask { ticket, question }))
         }
+        "withdraw" => ToolItem::Withdraw(number(words.next())),
+        "return_ask" => {
+            let state = words.option("state").unwrap_or_default();
+            let state = Words::new(state).text().into();
+            let question = Arc::new(people::question(words));
+            end(ToolEnd::Ask(Box::new(ToolAsk { question, state })))
+        }
+        "visibility" => ToolItem::Visibility(Box::new(people::visibility(words))),
         "image" => {
             let bytes = usize::try_from(number(words.next())).expect("a number that fits");
             let data = ImageData::Bytes(vec![0; bytes].into());
@@ -204,6 +250,19 @@ fn tool_item(words: &mut Words<'_>) -> ToolItem {
         }
         other => panic!("a tool does not do {other:?}"),
     }
+}
+
+/// `[definitive=yes] [retryable=yes] TEXT`.
+fn fault(words: &mut Words<'_>) -> ToolFault {
+    let mut fault = ToolFault::new("");
+    if words.option("definitive").is_some() {
+        fault = fault.definitive();
+    }
+    if words.option("retryable").is_some() {
+        fault = fault.retryable();
+    }
+    fault.message = ToolFault::new(&words.text()).message;
+    fault
 }
 
 /// What an approval of `call` with other arguments is bound to.

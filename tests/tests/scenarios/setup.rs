@@ -1,14 +1,15 @@
 //! What a scenario says before its run starts: limits, deadlines, tools, history.
 
+use crate::people;
 use crate::words::{Words, number, span};
 use runloom_core::compaction::CompactionPolicy;
 use runloom_core::config::{Config, Deadlines, Limits, RetryPolicy};
 use runloom_core::history::{History, HistoryBounds};
 use runloom_core::id::{MessageId, Revision, RunId, SessionId};
-use runloom_core::input::{Reader, Start};
+use runloom_core::input::{Answerers, Reader, Start};
 use runloom_core::message::{Message, MessageBounds, Part, Role};
 use runloom_core::model::ModelSpec;
-use runloom_core::tool::{Access, ToolSpec};
+use runloom_core::tool::{ApprovalPolicy, ToolSpec};
 use std::sync::Arc;
 
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(crate) struct Setup {
     /// The policy of the compactor that there is.
     compaction: Option<CompactionPolicy>,
     boundaries: bool,
+    answerers: Answerers,
+    suspends: bool,
 }
 
 impl Setup {
@@ -47,6 +50,8 @@ impl Setup {
             cancelled: false,
             compaction: None,
             boundaries: false,
+            answerers: Answerers::default(),
+            suspends: false,
         }
     }
 
@@ -78,6 +83,8 @@ impl Setup {
             "revision" => self.revision = number(words.next()),
             "unattended" => self.reader = Reader::Unattended,
             "cancelled" => self.cancelled = true,
+            "suspends" => self.suspends = true,
+            "answerers" => self.answerers = answerers(&mut words),
             _ => return false,
         }
         true
@@ -191,21 +198,44 @@ impl Setup {
             .cancelled(self.cancelled)
             .boundaries(self.boundaries)
             .compacts(self.compaction.is_some())
+            .answerers(self.answerers)
+            .suspends(self.suspends)
     }
 }
 
-/// `NAME [shared] [reads=RESOURCE] [writes=RESOURCE] [deadline=SPAN] [approval] [fatal]`; exclusive without a word.
+/// Who may answer: any of `handle` and `responder`, or `nobody`.
+pub(crate) fn answerers(words: &mut Words<'_>) -> Answerers {
+    let mut answerers = Answerers { handle: false, responder: false };
+    while !words.is_empty() {
+        match words.next() {
+            "handle" => answerers.handle = true,
+            "responder" => answerers.responder = true,
+            "nobody" => {}
+            other => panic!("{other:?} answers nothing"),
+        }
+    }
+    answerers
+}
+
+/// `NAME`, then what it touches as [`people::access`] reads it (exclusive without a word), `deadline=SPAN`, a policy
+/// (`approval`, `ask`, `deny=REASON`), `fatal`, `prepares`, `client`, `hidden`.
 fn tool(words: &mut Words<'_>) -> ToolSpec {
     let mut spec = ToolSpec::new(words.next(), "a tool", "{}").expect("a tool's name");
     while !words.is_empty() {
+        if let Some(access) = people::access(words) {
+            spec = spec.access(access);
+            continue;
+        }
         let word = words.next();
         spec = match word.split_once('=').unwrap_or((word, "")) {
-            ("shared", _) => spec.access(Access::Shared),
-            ("reads", name) => spec.access(Access::resources([(name, false)])),
-            ("writes", name) => spec.access(Access::resources([(name, true)])),
             ("deadline", value) => spec.deadline(span(value)),
             ("approval", _) => spec.needs_approval(),
+            ("ask", _) => spec.approval(ApprovalPolicy::Ask),
+            ("deny", reason) => spec.approval(ApprovalPolicy::Deny { reason: reason.into() }),
             ("fatal", _) => spec.fatal(),
+            ("prepares", _) => spec.prepares(),
+            ("client", _) => spec.client(),
+            ("hidden", _) => spec.hidden(),
             (other, _) => panic!("a tool has no {other:?}"),
         };
     }

@@ -1,12 +1,14 @@
 //! Plays a scenario and writes down what comes of it.
 
 use crate::actions;
-use crate::setup::Setup;
+use crate::setup::{Setup, answerers};
 use crate::words::{Words, number, span};
 use runloom::testing::transcript;
-use runloom_core::id::{OpId, Seq};
+use runloom_core::id::{OpId, Revision, Seq};
 use runloom_core::laws::{Checked, Depth, Stepped};
+use runloom_core::outcome::RunResult;
 use runloom_core::output::{Output, Work};
+use runloom_core::suspend::{Resume, Suspended};
 use runloom_core::time::Time;
 use runloom_core::tool::{AuthorizeRequest, Binding};
 use std::fmt::Write;
@@ -20,6 +22,8 @@ pub(crate) struct Stage {
     request: Option<Arc<runloom_core::model::ModelRequest>>,
     asked: Vec<(OpId, Arc<AuthorizeRequest>)>,
     ended: bool,
+    /// A run that was put aside.
+    value: Option<Arc<Suspended>>,
     out: String,
 }
 
@@ -34,6 +38,7 @@ impl Stage {
             request: None,
             asked: Vec::new(),
             ended: false,
+            value: None,
             out: String::new(),
         };
         for line in script.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -41,13 +46,18 @@ impl Stage {
                 stage.line(line);
             }
         }
-        if let Some(run) = &stage.run {
+        stage.replay();
+        stage.out
+    }
+
+    /// Equal inputs give equal logs (W8).
+    fn replay(&self) {
+        if let Some(run) = &self.run {
             // A world that panicked on purpose has no inputs that would lead there again.
-            if stage.ended || run.run().outcome().is_none() {
-                run.replay().unwrap_or_else(|broken| panic!("{broken}\n{}", stage.out));
+            if self.ended || run.run().outcome().is_none() {
+                run.replay().unwrap_or_else(|broken| panic!("{broken}\n{}", self.out));
             }
         }
-        stage.out
     }
 
     fn say(&mut self, line: impl AsRef<str>) {
@@ -86,6 +96,15 @@ impl Stage {
                 self.ends();
                 self.ended = false;
             }
+            "resume" => {
+                self.value = Some(self.suspended());
+                self.replay();
+                (self.run, self.ended) = (None, false);
+                let stepped = self.act(line);
+                self.shows(&stepped);
+            }
+            "requests" => self.requests(),
+            "offered" => self.offered(),
             "history" => self.history(),
             "request" => self.requested(),
             "log" => self.log(),
@@ -161,6 +180,54 @@ impl Stage {
         for message in messages {
             self.say(format!("  {message}"));
         }
+    }
+
+    fn suspended(&self) -> Arc<Suspended> {
+        match self.run.as_ref().and_then(|run| run.run().outcome()).map(|outcome| &outcome.result) {
+            Some(RunResult::Suspended(value)) => Arc::clone(value),
+            // What could not be resumed can be tried again.
+            _ => self.value.clone().expect("a suspended run"),
+        }
+    }
+
+    /// `[cancelled] [suspends] [revision=N] [without=TOOL] [nobody | handle | responder ...]`.
+    pub(crate) fn resumption(&self, words: &mut Words<'_>) -> Resume {
+        let start = self.setup.start(String::new());
+        let value = self.value.clone().expect("a suspended run");
+        let mut resume = Resume::new(value, start.session, start.revision, start.history, start.model);
+        (resume.tools, resume.answerers, resume.reader) = (start.tools, start.answerers, start.reader);
+        while !words.is_empty() {
+            if let Some((name, value)) = words.pair() {
+                match name {
+                    "revision" => resume.revision = Revision(number(value)),
+                    "without" => {
+                        let tools = resume.tools.iter().filter(|tool| *tool.name != *value);
+                        resume.tools = tools.cloned().collect();
+                    }
+                    other => panic!("a resumption has no {other:?}"),
+                }
+                continue;
+            }
+            match words.clone().next() {
+                "cancelled" => resume.cancelled = !words.next().is_empty(),
+                "suspends" => resume.suspends = !words.next().is_empty(),
+                _ => resume.answerers = answerers(words),
+            }
+        }
+        resume
+    }
+
+    fn requests(&mut self) {
+        let open: Vec<String> =
+            self.run().run().requests().iter().map(|open| transcript::request(open)).collect();
+        let awaits = self.run().run().awaits_people();
+        self.say(format!("  open: [{}], waits for people: {awaits}", open.join(", ")));
+    }
+
+    fn offered(&mut self) {
+        let Some(request) = self.request.clone() else { return };
+        let names: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
+        self.say(format!("  the request offers: {}", names.join(", ")));
     }
 
     fn requested(&mut self) {

@@ -43,6 +43,11 @@ impl<'a> Words<'a> {
     pub(crate) fn text(&self) -> String {
         text(self.rest)
     }
+
+    /// All that is left as it stands, quotes included.
+    pub(crate) fn raw(&self) -> String {
+        repeated(self.rest)
+    }
 }
 
 /// A text: quoted as in JSON, or as it stands; `<a*3>` stands for `aaa`.
@@ -51,8 +56,12 @@ fn text(raw: &str) -> String {
         Ok(quoted) if raw.starts_with('"') => quoted,
         _ => raw.to_owned(),
     };
+    repeated(&plain)
+}
+
+fn repeated(plain: &str) -> String {
     let mut out = String::new();
-    let mut rest = plain.as_str();
+    let mut rest = plain;
     while let Some((before, after)) = rest.split_once('<') {
         out.push_str(before);
         let repeated = after.split_once('>').and_then(|(inner, tail)| {

@@ -2,6 +2,7 @@
 //!
 //! Each rule is a function from texts to findings (`file:line: what`), so that its test can show it failing.
 
+mod mutations;
 mod scan;
 
 use scan::{code_only, functions, line_of, test_modules, without_tests, words};

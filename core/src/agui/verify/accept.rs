@@ -1,6 +1,6 @@
 //! What an event that was accepted changes, and what is open then.
 
-use super::entities::Subagent;
+use super::entities::{Call, Reasoning, Subagent, Text};
 use super::order::{Order, Phase};
 use super::{OpenItem, OpenKind};
 use crate::agui::Event;
@@ -114,21 +114,15 @@ impl Order {
         let open = by_itself.then_some(at);
         match kind {
             Kind::Text => {
-                let fresh = !self.entities.texts.contains_key(id);
-                let text = self.entities.texts.entry(id.to_owned()).or_default();
-                if fresh {
-                    text.owner = tag.map(Into::into);
-                }
+                let new = || Text { owner: tag.map(Into::into), ..Text::default() };
+                let text = self.entities.texts.entry(id.to_owned()).or_insert_with(new);
                 text.open = open;
                 text.opener.get_or_insert_with(|| Opener::of(said));
             }
             Kind::Call => {
                 let owner = self.entities.asserted(tag, said).flatten().map(Into::into);
-                let fresh = !self.entities.calls.contains_key(id);
-                let call = self.entities.calls.entry(id.to_owned()).or_default();
-                if fresh {
-                    call.owner = owner;
-                }
+                let new = || Call { owner, ..Call::default() };
+                let call = self.entities.calls.entry(id.to_owned()).or_insert_with(new);
                 call.open = open;
                 call.opener.get_or_insert_with(|| Opener::of(said));
                 call.started.get_or_insert(at);
@@ -148,13 +142,9 @@ impl Order {
         }
     }
 
-    fn own_reasoning(&mut self, id: &str, tag: Option<&str>) -> &mut super::entities::Reasoning {
-        let fresh = !self.entities.reasoning.contains_key(id);
-        let found = self.entities.reasoning.entry(id.to_owned()).or_default();
-        if fresh {
-            found.owner = tag.map(Into::into);
-        }
-        found
+    fn own_reasoning(&mut self, id: &str, tag: Option<&str>) -> &mut Reasoning {
+        let new = || Reasoning { owner: tag.map(Into::into), ..Reasoning::default() };
+        self.entities.reasoning.entry(id.to_owned()).or_insert_with(new)
     }
 
     fn accept_result(&mut self, message: &str, call: &str, tag: Option<&str>) {

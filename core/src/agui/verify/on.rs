@@ -3,7 +3,7 @@
 use super::order::{Broken, Order, Phase};
 use super::{Mode, OpenItem, Rule, VerificationError};
 use crate::agui::event::EventType;
-use crate::agui::lanes::{Chunk, Ends, Fault, Lanes, Plan, ends};
+use crate::agui::lanes::{Chunk, Fault, Lanes, Plan, ends};
 use crate::agui::{Event, RunAgentInput};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -64,12 +64,8 @@ impl Verifier {
             self.judge(kind, broken)?;
         }
         self.order.accept(event);
-        match ends(event) {
-            Ends::Nothing => {}
-            _ if self.lanes.is_empty() => {}
-            ending @ (Ends::Lane(..) | Ends::All) => {
-                self.lanes.end(ending);
-            }
+        if !self.lanes.is_empty() {
+            self.lanes.end(ends(event));
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use crate::id::OpId;
 use crate::machine::{Machine, OpKind};
 use crate::output::{Outbox, Work};
 use crate::phase::Flow;
+use crate::problem::bounded;
 use crate::text::Text;
 use crate::tool::{
     ApprovalPolicy, AuthorizeRequest, Binding, Preparation, ToolFault, ToolInvocation, Verdict,
@@ -69,7 +70,7 @@ impl Batch {
         match result {
             Ok(preparation) => {
                 slot.access = preparation.access;
-                slot.summary = preparation.summary;
+                slot.summary = bounded(&preparation.summary, m.config.limits.error_bytes);
                 self.consent(m, at, out);
             }
             Err(fault) => {
@@ -114,7 +115,8 @@ impl Batch {
         if m.approvals.holds(&slot.call) {
             return self.set(at, State::Queued);
         }
-        let reason = if reason.is_empty() { slot.summary.clone() } else { reason };
+        let reason = if reason.is_empty() { &slot.summary } else { &reason };
+        let reason = bounded(reason, m.config.limits.error_bytes);
         let kind = RequestKind::Approval { binding: Binding::of(&slot.call), reason };
         self.set(at, State::Waiting);
         // The engine makes the id, so that nothing is in the way of asking.

@@ -43,6 +43,8 @@ pub(crate) struct Batch {
     authorizing: usize,
     running: usize,
     waiting: usize,
+    /// Calls that hold a secret answer and wait for their turn.
+    secrets: usize,
     /// The first call that may still have to be prepared.
     unprepared: usize,
     /// Whether the client executes some of the calls.
@@ -71,7 +73,7 @@ struct Slot {
     asking: Vec<usize>,
     /// What its tool is called again with.
     resumed: Option<Arc<Resumption>>,
-    /// Whether the answer in it is to a secret question, which no saved value may hold.
+    /// Whether that holds a secret answer.
     secret: bool,
 }
 
@@ -176,6 +178,7 @@ impl Batch {
             authorizing: 0,
             running: 0,
             waiting: 0,
+            secrets: 0,
             unprepared: 0,
             requests: Requests::default(),
             answer,

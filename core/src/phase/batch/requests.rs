@@ -30,7 +30,7 @@ pub(super) struct Requests {
     by_id: BTreeMap<RequestId, usize>,
     due: BTreeSet<(Time, usize)>,
     open: usize,
-    /// Open questions of tools that run.
+    /// Open questions of tools.
     questions: usize,
     /// Asked in earlier parts of the run.
     pub(super) before: u32,
@@ -58,6 +58,16 @@ pub(super) enum Asker {
     Running(OpId, u64),
     /// Its tool, which has returned with the question and wants this back.
     Kept(Text),
+}
+
+impl Asker {
+    /// Whether a tool asks.
+    const fn is_tool(&self) -> bool {
+        match self {
+            Self::Running(..) | Self::Kept(_) => true,
+            Self::Consent | Self::Client => false,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,7 +123,7 @@ impl Requests {
         self.by_id.insert(request.id.clone(), index);
         self.due.extend(due.map(|due| (due, index)));
         self.open += 1;
-        self.questions += usize::from(matches!(asker, Asker::Running(..)));
+        self.questions += usize::from(asker.is_tool());
         self.entries.push(Entry { request, at, asker, state: EntryState::Open, due, responder: None });
         index
     }
@@ -126,7 +136,7 @@ impl Requests {
             self.due.remove(&(due, index));
         }
         self.open -= 1;
-        self.questions -= usize::from(matches!(entry.asker, Asker::Running(..)));
+        self.questions -= usize::from(entry.asker.is_tool());
         Some((Arc::clone(&entry.request), entry.responder.take()))
     }
 
@@ -224,10 +234,11 @@ impl Batch {
         let limits = &m.config.limits;
         question.check(limits.question_bytes, limits.answer_bytes)?;
         let most = limits.open_questions;
-        if self.requests.questions >= most && matches!(asker, Asker::Running(..)) {
+        if self.requests.questions >= most {
             return Err(AskError::TooMany { limit: most });
         }
-        let most = most.saturating_mul(ASKED_PER_OPEN);
+        // Each call may be asked about, and handed to the client, once.
+        let most = most.saturating_mul(ASKED_PER_OPEN).saturating_add(self.slots.len().saturating_mul(2));
         if self.requests.asked() as usize >= most {
             return Err(AskError::TooMany { limit: most });
         }
@@ -363,10 +374,9 @@ impl Batch {
         out: &mut Outbox,
     ) {
         let Some((request, at, asker)) = self.release(m, index, EntryState::Over, out) else { return };
-        if let (RequestKind::Question(question), Some(slot)) = (&request.kind, self.slots.get_mut(at)) {
-            slot.secret = question.secret;
-        }
-        let answered = HostAnswered { request, answer: answer.clone(), source };
+        let secret = matches!(&request.kind, RequestKind::Question(question) if question.secret);
+        let shown = (!secret).then(|| answer.clone());
+        let answered = HostAnswered { request, answer: shown, source };
         m.emit(Event::HostInputAnswered(Arc::new(answered)));
         match asker {
             Asker::Consent => self.on_consent(m, at, answer, out),
@@ -390,9 +400,19 @@ impl Batch {
                 } else {
                     Ok(answer)
                 };
+                if let (Asker::Kept(_), true) = (&asker, secret) {
+                    self.keep_secret(at, true);
+                }
                 self.deliver(m, at, asker, answer, out);
             }
         }
+    }
+
+    /// Notes whether the call holds a secret answer: it must not stand in the value of a suspended run (H6).
+    pub(super) fn keep_secret(&mut self, at: usize, secret: bool) {
+        let Some(slot) = self.slots.get_mut(at) else { return };
+        let before = core::mem::replace(&mut slot.secret, secret);
+        self.secrets = self.secrets.saturating_sub(usize::from(before)).saturating_add(usize::from(secret));
     }
 
     /// Nobody answers: its asker is told.

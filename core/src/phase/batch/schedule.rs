@@ -65,6 +65,7 @@ impl Batch {
         let resumed = slot.resumed.take();
         let call = Arc::clone(slot.effective());
         let op = m.begin_op(OpKind::Tool(at), Work::Tool(ToolInvocation { call, spec, resumed }), out);
+        self.keep_secret(at, false);
         self.set(at, State::Begun(op));
     }
 

@@ -2,6 +2,7 @@
 
 use super::requests::Asker;
 use super::{Batch, Slot, State, result};
+use crate::input::Answerers;
 use crate::machine::Machine;
 use crate::message::ToolCall;
 use crate::output::Outbox;
@@ -11,17 +12,24 @@ use crate::tool::{ApprovalPolicy, Resumption, ToolSpec};
 use alloc::sync::Arc;
 
 impl Batch {
-    /// Whether the batch waits for answers only: nothing is under way, and a call waits.
+    /// Whether the batch waits for answers only: nothing is under way, and a call waits. A secret answer whose tool has not
+    /// had its turn keeps it from being put aside.
     pub(crate) fn is_suspendable(&self) -> bool {
-        self.preparing + self.authorizing + self.running == 0
-            && self.waiting > 0
-            && !self.slots.iter().any(Slot::is_busy)
+        self.preparing + self.authorizing + self.running + self.secrets == 0 && self.waiting > 0
     }
 
     /// What keeps the batch from being put aside.
     pub(crate) fn busy(&self) -> NotSuspendable {
-        let busy = self.slots.iter().filter(|slot| slot.is_busy());
-        NotSuspendable { calls: busy.map(|slot| slot.call.call).collect() }
+        let busy = |slot: &&Slot| match slot.state {
+            State::Unprepared
+            | State::Preparing(_)
+            | State::Authorizing(..)
+            | State::Begun(_)
+            | State::Running(_) => true,
+            State::Queued => slot.secret,
+            State::Waiting | State::Done(_) => false,
+        };
+        NotSuspendable { calls: self.slots.iter().filter(busy).map(|slot| slot.call.call).collect() }
     }
 
     /// How many requests stand open.
@@ -66,23 +74,6 @@ impl Batch {
     }
 }
 
-impl Slot {
-    /// Whether the call is under way, or holds what no saved value may hold.
-    fn is_busy(&self) -> bool {
-        match self.state {
-            State::Unprepared
-            | State::Preparing(_)
-            | State::Authorizing(..)
-            | State::Begun(_)
-            | State::Running(_) => true,
-            State::Queued => {
-                self.secret && self.resumed.as_ref().is_some_and(|resumed| resumed.answer.is_ok())
-            }
-            State::Waiting | State::Done(_) => false,
-        }
-    }
-}
-
 /// The batch of a run that goes on. Requests stand open as before; calls whose tool is not there any more end.
 ///
 /// `cancelled`: the run ends at once, so that nothing is begun.
@@ -104,6 +95,10 @@ pub(crate) fn resume(
         slot.started = call.started;
         slot
     });
+    if cancelled {
+        // Nobody is asked any more, so that nothing ends for want of someone who answers.
+        m.answerers = Answerers::default();
+    }
     let mut batch = Batch::of(slots.collect(), value.answer.clone());
     let waiting = u32::try_from(value.requests().count()).unwrap_or(u32::MAX);
     batch.requests.before = value.asked.saturating_sub(waiting);

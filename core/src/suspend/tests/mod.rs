@@ -231,7 +231,7 @@ fn what_is_no_json_stands_there_twice_or_follows_is_refused() {
     assert_eq!(refused("[]").1, ImportProblem::Kind { expected: "an object" });
 }
 
-// bounds: bytes and depth of a saved value; n-1, n, n+1
+// bounds: saved value
 #[test]
 fn size_count_and_depth_are_bounded() {
     let text = golden().to_string();
@@ -305,7 +305,7 @@ fn tampering_is_found() {
     assert_eq!(contradiction("/used_requests/0", json!("2.0/1")), "two requests have one id");
     assert_eq!(contradiction("/calls/1/state/order", json!(0)), "the order of its requests is not one");
     assert_eq!(contradiction("/asked", json!(2)), "the order of its requests is not one");
-    assert_eq!(contradiction("/step", json!(3)), "a call belongs to another step or place");
+    assert_eq!(contradiction("/step", json!(3)), "a call belongs to another step");
     assert_eq!(contradiction("/added", json!(3)), "its messages are not as many as it has added");
     assert_eq!(contradiction("/added", json!(u32::MAX)), "its messages are not as many as it has added");
     assert_eq!(contradiction("/seq", json!(1)), "its log is shorter than what was recorded");
