@@ -5,7 +5,7 @@
 use futures_lite::future::{block_on, zip};
 use runloom::testing::{Attempt, ScriptedModel};
 use runloom::{
-    Access, Engine, Event, Host, ManualTimer, ModelSpec, RetractReply, ToolOutput, ToolSpec, tool_fn,
+    Access, Config, Engine, Event, Host, ManualTimer, ModelSpec, RetractReply, ToolOutput, ToolSpec, tool_fn,
 };
 use std::error::Error;
 
@@ -21,7 +21,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             Ok(ToolOutput::text("Roses, sage, a pond."))
         });
     let host = Host::shared().model(ModelSpec::new("scripted"), model.clone()).tool(read).build()?;
-    let session = Engine::new(host, ManualTimer::new()).session()?;
+    // A script takes no time: with room for one unread event the run keeps the pace of the screen.
+    let config = Config::with(|limits| limits.event_capacity = 1)?;
+    let session = Engine::builder(host, ManualTimer::new()).config(config).build().session()?;
 
     let (mut run, driver) = session.start("What are my notes about?")?;
     // For the task that reads the keyboard: it borrows nothing, and its commands are answered at once.
