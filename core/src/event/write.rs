@@ -8,7 +8,7 @@ use crate::id::{CallRef, RunId};
 use crate::json::{Object, Out, encoded_prefix, integer, string};
 use crate::message::{Image, ImageData, Part, ToolResult};
 use crate::outcome::Answer;
-use crate::time::{MAX_EXACT, micros};
+use crate::time::micros;
 use crate::usage::GenerationTokens;
 use alloc::string::{String, ToString};
 use core::time::Duration;
@@ -96,18 +96,13 @@ impl Event {
             Self::HostInputAnswered(answered) => host_input::answered(&mut o, answered),
             Self::HostInputFailed(failed) => host_input::failed(&mut o, failed),
             Self::HostInputCancelled(request) => host_input::cancelled(&mut o, request),
-            Self::SteeringDelivered(id) | Self::SteeringApplied(id) => {
-                o.str("steer_id", id.as_str());
-            }
-            Self::BoundaryApplied(applied) => context::boundary(&mut o, applied),
-            Self::CompactionStarted { messages, estimated_context_tokens, trigger } => {
-                o.u64("estimated_context_tokens", (*estimated_context_tokens).min(MAX_EXACT))
-                    .u64("messages", u64::from(*messages))
-                    .str("trigger", trigger.as_str());
-            }
-            Self::CompactionCompleted(done) => context::completed(&mut o, done),
-            Self::CompactionFailed(failed) => context::failed(&mut o, failed),
-            Self::CompactionCancelled => {}
+            Self::SteeringDelivered(_)
+            | Self::SteeringApplied(_)
+            | Self::BoundaryApplied(_)
+            | Self::CompactionStarted { .. }
+            | Self::CompactionCompleted(_)
+            | Self::CompactionFailed(_)
+            | Self::CompactionCancelled => context::write(&mut o, self),
             Self::ModelStarted(_)
             | Self::ModelCompleted(_)
             | Self::ModelFailed(_)

@@ -135,21 +135,10 @@ impl Account {
             Event::StepCompleted { .. } | Event::StepFailed { .. } | Event::StepCancelled { .. } => {
                 self.commit()
             }
-            Event::SteeringApplied(id) => {
-                let parts = self.additions.applied(id)?;
-                self.messages.push(Expected::Said(Role::User, parts));
-            }
-            Event::BoundaryApplied(applied) => {
-                let parts = self.additions.boundary.take();
-                let parts = parts.ok_or(found("B4", "boundary input is applied that nobody gave"))?;
-                self.messages.push(Expected::Said(Role::Boundary, parts.into()));
-                return self.commits(committed, applied.revision);
-            }
-            Event::CompactionCompleted(done) => {
-                self.billed.add(&done.usage);
-                return self.compacts(committed, done);
-            }
-            Event::CompactionFailed(failed) => self.billed.add(&failed.usage),
+            Event::SteeringApplied(_)
+            | Event::BoundaryApplied(_)
+            | Event::CompactionCompleted(_)
+            | Event::CompactionFailed(_) => return self.added(event, committed),
             Event::RunStarted(_)
             | Event::SteeringDelivered(_)
             | Event::CompactionStarted { .. }
@@ -172,6 +161,25 @@ impl Account {
             | Event::HostInputAnswered(_)
             | Event::HostInputFailed(_)
             | Event::HostInputCancelled(_) => {}
+        }
+        Ok(())
+    }
+
+    /// What changes the history between steps.
+    fn added(&mut self, event: &Event, committed: Option<(&History, Revision)>) -> Result<(), Found> {
+        if let Event::SteeringApplied(id) = event {
+            let parts = self.additions.applied(id)?;
+            self.messages.push(Expected::Said(Role::User, parts));
+        } else if let Event::BoundaryApplied(applied) = event {
+            let parts = self.additions.boundary.take();
+            let parts = parts.ok_or(found("B4", "boundary input is applied that nobody gave"))?;
+            self.messages.push(Expected::Said(Role::Boundary, parts.into()));
+            return self.commits(committed, applied.revision);
+        } else if let Event::CompactionCompleted(done) = event {
+            self.billed.add(&done.usage);
+            return self.compacts(committed, done);
+        } else if let Event::CompactionFailed(failed) = event {
+            self.billed.add(&failed.usage);
         }
         Ok(())
     }

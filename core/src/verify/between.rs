@@ -1,7 +1,7 @@
 //! What stands between two steps, in its order: compaction, boundary input, steering (E4, E11, H3, H4, B7).
 
 use super::{Broken, Stage, Verifier};
-use crate::event::BoundaryApplied;
+use crate::event::{BoundaryApplied, Event};
 use crate::id::{Revision, SteerId};
 use crate::log::Ledger;
 use alloc::collections::BTreeSet;
@@ -82,6 +82,25 @@ impl Between {
 }
 
 impl Verifier {
+    /// An event about what is added between steps.
+    pub(super) fn added(&mut self, event: &Event) -> Result<(), Broken> {
+        if let Event::SteeringDelivered(id) = event {
+            self.attempt().map_err(|_| ("H4", "an input is delivered outside of an attempt"))?;
+            return self.between.delivered(id);
+        }
+        if let Event::SteeringApplied(id) = event {
+            return self.steering_applied(id);
+        }
+        if let Event::BoundaryApplied(applied) = event {
+            return self.boundary_applied(applied);
+        }
+        if let Event::CompactionStarted { .. } = event {
+            return self.compaction_started();
+        }
+        self.between.compacted()?;
+        if let Event::CompactionCompleted(done) = event { self.committed(done.revision) } else { Ok(()) }
+    }
+
     /// No step is open, or its end is not known to have come.
     fn is_between(&self) -> bool {
         matches!(self.stage, Stage::Between | Stage::Unknown)

@@ -230,6 +230,11 @@ impl Verifier {
             (RunState::Suspended, _) => return Err(("H6", "a suspended run goes on without run.resumed")),
             (RunState::Open, _) => {}
         }
+        self.happens(event)
+    }
+
+    /// An event of a run that goes on.
+    fn happens(&mut self, event: &Event) -> Result<(), Broken> {
         match event {
             Event::RunStarted(_) => Err(("E2", "the run has started before")),
             Event::RunResumed(_) if self.stage == Stage::Unknown => Ok(()),
@@ -290,18 +295,13 @@ impl Verifier {
                 self.in_batch()?;
                 self.calls.closed(request, true)
             }
-            Event::SteeringDelivered(id) => {
-                self.attempt().map_err(|_| ("H4", "an input is delivered outside of an attempt"))?;
-                self.between.delivered(id)
-            }
-            Event::SteeringApplied(id) => self.steering_applied(id),
-            Event::BoundaryApplied(applied) => self.boundary_applied(applied),
-            Event::CompactionStarted { .. } => self.compaction_started(),
-            Event::CompactionCompleted(done) => {
-                self.between.compacted()?;
-                self.committed(done.revision)
-            }
-            Event::CompactionFailed(_) | Event::CompactionCancelled => self.between.compacted(),
+            Event::SteeringDelivered(_)
+            | Event::SteeringApplied(_)
+            | Event::BoundaryApplied(_)
+            | Event::CompactionStarted { .. }
+            | Event::CompactionCompleted(_)
+            | Event::CompactionFailed(_)
+            | Event::CompactionCancelled => self.added(event),
         }
     }
 
