@@ -2,11 +2,13 @@
 
 use crate::CancellationToken;
 use crate::core::host_input::{HostAnswer, HostRequest, RespondError};
-use crate::core::id::{RequestId, RunId};
+use crate::core::id::{RequestId, RunId, SteerId};
 use crate::core::output::CancelReply;
+use crate::core::steer::{RetractReply, SteerError};
 use crate::core::suspend::{NotSuspendable, Suspended};
 use crate::host::UnknownTool;
 use crate::shared::RunShared;
+use crate::start::UserInput;
 use crate::sync::Arc;
 use std::fmt;
 
@@ -43,6 +45,32 @@ impl RunControl {
     /// [`RespondError`]; then nothing has changed.
     pub fn respond(&self, request: &RequestId, answer: HostAnswer) -> Result<(), RespondError> {
         self.shared.respond(request, answer)
+    }
+
+    /// Adds an input while the run is under way: it crosses into history before the run's next step, or goes into the
+    /// model's turn if the model can be steered (H3, H4). Answered at once wherever the run stands, on any thread, whether
+    /// or not anyone polls or reads. What was accepted is applied, or stands in
+    /// [`Outcome::unapplied`](crate::Outcome::unapplied) (H5).
+    ///
+    /// # Errors
+    ///
+    /// [`SteerError`]; then nothing has changed.
+    pub fn steer(&self, input: impl Into<UserInput>) -> Result<SteerId, SteerError> {
+        self.shared.steer(None, input.into())
+    }
+
+    /// Adds an input under an id of the host's own; an id that waits or was applied is refused.
+    ///
+    /// # Errors
+    ///
+    /// As [`RunControl::steer`].
+    pub fn steer_as(&self, id: SteerId, input: impl Into<UserInput>) -> Result<SteerId, SteerError> {
+        self.shared.steer(Some(id), input.into())
+    }
+
+    /// Takes an input back, if neither the model nor the history has it yet (H3). The answer is decided at once.
+    pub fn retract(&self, id: &SteerId) -> RetractReply {
+        self.shared.retract(id)
     }
 
     /// Puts the run aside as a value, if it waits for answers only (H6). Nothing is committed, and the session is idle;

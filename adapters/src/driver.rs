@@ -169,6 +169,7 @@ impl<T: Timer, X: Transport> Driver<T, X> {
                 Output::Begin { op, work } => transport.begin(op, work),
                 Output::Abandon { op } => transport.abandon(op),
                 Output::Deliver { op, ticket, answer } => transport.deliver(op, ticket, answer),
+                Output::Steer { op, steer } => transport.steer(op, steer),
                 _ => {}
             });
             well &= done.is_some();

@@ -1,5 +1,6 @@
 //! The engine: what sessions have in common, and the end of them all.
 
+use crate::CancellationToken;
 use crate::core::config::Config;
 use crate::core::history::{History, HistoryBounds};
 use crate::core::id::{IdError, Revision, SessionId};
@@ -121,14 +122,16 @@ impl<F: Flavour, T: Timer + Clone> Engine<F, T> {
         Ok(Session::new(Arc::clone(&self.inner), Arc::new(shared)))
     }
 
-    /// Cancels every run of the engine, also those that nobody polls, and returns how many there were (C10).
+    /// Cancels every run of the engine, also those that nobody polls, and every compaction by hand (K6), and returns how
+    /// many there were (C10).
     ///
     /// When it returns, their logs are closed and their sessions idle. It waits for nothing: their futures are
     /// dropped when their drivers are polled next. Later calls return zero; new sessions and runs get
     /// [`EngineShutdown`].
     pub fn shutdown(&self) -> usize {
-        let runs = self.inner.registry.shut_down();
-        runs.iter().filter(|run| run.abort(AbortCause::Shutdown)).count()
+        let (runs, manual) = self.inner.registry.shut_down();
+        manual.iter().for_each(CancellationToken::cancel);
+        manual.len() + runs.iter().filter(|run| run.abort(AbortCause::Shutdown)).count()
     }
 
     /// How many runs are going on.

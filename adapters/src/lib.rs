@@ -77,6 +77,8 @@ pub mod smol;
 pub mod tokio;
 
 mod agent;
+mod boundary;
+mod compaction;
 mod control;
 mod driver;
 mod engine;
@@ -101,7 +103,15 @@ mod token;
 mod transport;
 mod wakers;
 
+pub use crate::boundary::{
+    BoundaryInputs, BoundaryQuestion, BoundaryRefused, BoundarySource, boundary_inputs,
+};
+pub use crate::compaction::{CompactError, Compacted};
 pub use crate::control::RunControl;
+pub use crate::core::boundary::{Boundary, BoundaryError};
+pub use crate::core::compaction::{
+    Compaction, CompactionError, CompactionFault, CompactionPolicy, CompactionRequest, Trigger,
+};
 pub use crate::core::config::{Config, ConfigError, Deadlines, Limits, RetryPolicy};
 pub use crate::core::error::{Misuse, RunError};
 pub use crate::core::event::{Envelope, Event, EventKind};
@@ -110,7 +120,7 @@ pub use crate::core::host_input::{
     AskError, Choice, Field, Form, HostAnswer, HostRequest, Prompt, Question, Questionnaire, Refusal,
     RequestKind, RespondError, Shape,
 };
-pub use crate::core::id::{CallRef, MessageId, OpId, RequestId, Revision, RunId, Seq, SessionId};
+pub use crate::core::id::{CallRef, MessageId, OpId, RequestId, Revision, RunId, Seq, SessionId, SteerId};
 pub use crate::core::message::{
     Image, ImageData, Message, MessageBounds, Part, Role, ToolCall, ToolResult, ToolStatus,
 };
@@ -121,6 +131,7 @@ pub use crate::core::model::{
 pub use crate::core::outcome::{Answer, CancelCause, Ended, LateCompletion, Outcome, RunResult, StopReason};
 pub use crate::core::output::{CancelReply, Credit, Work};
 pub use crate::core::saved::{ImportBounds, ImportError, ImportProblem};
+pub use crate::core::steer::{RetractReply, Steer, SteerError, SteeringItem};
 pub use crate::core::suspend::{NotSuspendable, ResumeError, Suspended};
 pub use crate::core::text::Text;
 pub use crate::core::time::Time;
@@ -133,11 +144,13 @@ pub use crate::driver::Driver;
 pub use crate::engine::{Engine, EngineBuilder, EngineShutdown, IdKind, SessionError};
 pub use crate::feed::{EventStream, Events};
 pub use crate::host::{
-    Approval, ApprovalContext, Approver, ApproverFn, Asking, Flavour, Host, HostBuilder, HostError,
-    HostTransport, Local, LocalApprover, LocalApproverFn, LocalModel, LocalModelFn, LocalResponder,
-    LocalResponderFn, LocalTool, LocalToolFn, Model, ModelContext, ModelFn, Progress, Responder,
-    ResponderContext, ResponderFn, Shared, Tool, ToolContext, ToolFn, ToolReturn, UnknownTool, approver_fn,
-    local_approver_fn, local_model_fn, local_responder_fn, local_tool_fn, model_fn, responder_fn, tool_fn,
+    Approval, ApprovalContext, Approver, ApproverFn, Asking, CompactionContext, Compactor, CompactorFn,
+    Flavour, Host, HostBuilder, HostError, HostTransport, Local, LocalApprover, LocalApproverFn,
+    LocalCompactor, LocalCompactorFn, LocalModel, LocalModelFn, LocalResponder, LocalResponderFn,
+    LocalSummarizer, LocalTool, LocalToolFn, Model, ModelContext, ModelFn, Progress, Responder,
+    ResponderContext, ResponderFn, Shared, Steering, Summarizer, Tool, ToolContext, ToolFn, ToolReturn,
+    UnknownTool, approver_fn, compactor_fn, local_approver_fn, local_compactor_fn, local_model_fn,
+    local_responder_fn, local_tool_fn, model_fn, responder_fn, tool_fn,
 };
 pub use crate::outcome::WaitForOutcome;
 pub use crate::run::{Run, RunHandle};

@@ -1,5 +1,6 @@
 //! The runs of an engine, so that a shutdown finds them (C10).
 
+use crate::CancellationToken;
 use crate::engine::EngineShutdown;
 use crate::shared::RunShared;
 use crate::sync::{Arc, Mutex, Weak, lock};
@@ -20,6 +21,8 @@ struct RegistryState {
     sessions: u64,
     runs: u64,
     running: BTreeMap<u64, Weak<RunShared>>,
+    /// Tokens of compactions by hand that go on (K6).
+    manual: BTreeMap<u64, CancellationToken>,
 }
 
 impl Registry {
@@ -54,6 +57,21 @@ impl Registry {
         lock(&self.state).running.remove(&key.0);
     }
 
+    /// A compaction by hand begins; the key to end it with.
+    pub(crate) fn manual_begins(&self, token: CancellationToken) -> Result<u64, EngineShutdown> {
+        let mut state = lock(&self.state);
+        state.open()?;
+        state.runs += 1;
+        let key = state.runs;
+        state.manual.insert(key, token);
+        Ok(key)
+    }
+
+    pub(crate) fn manual_ends(&self, key: u64) {
+        let token = lock(&self.state).manual.remove(&key);
+        drop(token);
+    }
+
     /// How many runs are here.
     pub(crate) fn len(&self) -> usize {
         lock(&self.state).running.len()
@@ -61,10 +79,11 @@ impl Registry {
 
     /// Lets no new run in and returns those that are here. They are left to the caller: a run's lock comes before
     /// this one.
-    pub(crate) fn shut_down(&self) -> Vec<Arc<RunShared>> {
+    pub(crate) fn shut_down(&self) -> (Vec<Arc<RunShared>>, Vec<CancellationToken>) {
         let mut state = lock(&self.state);
         state.shut_down = true;
-        state.running.values().filter_map(Weak::upgrade).collect()
+        let manual = std::mem::take(&mut state.manual).into_values().collect();
+        (state.running.values().filter_map(Weak::upgrade).collect(), manual)
     }
 
     pub(crate) fn is_shut_down(&self) -> bool {

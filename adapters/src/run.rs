@@ -4,14 +4,16 @@ use crate::CancellationToken;
 use crate::control::RunControl;
 use crate::core::event::Envelope;
 use crate::core::host_input::{HostAnswer, HostRequest, RespondError};
-use crate::core::id::{RequestId, RunId, Seq};
+use crate::core::id::{RequestId, RunId, Seq, SteerId};
 use crate::core::input::AbortCause;
 use crate::core::outcome::{LateCompletion, Outcome};
 use crate::core::output::CancelReply;
+use crate::core::steer::{RetractReply, SteerError};
 use crate::core::suspend::{NotSuspendable, Suspended};
 use crate::feed::{EventStream, Events, Feed};
 use crate::outcome::WaitForOutcome;
 use crate::shared::RunShared;
+use crate::start::UserInput;
 use crate::sync::Arc;
 use std::fmt;
 use std::future::poll_fn;
@@ -90,6 +92,20 @@ impl Run {
         self.handle.respond(request, answer)
     }
 
+    /// See [`RunControl::steer`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn steer(&self, input: impl Into<UserInput>) -> Result<SteerId, SteerError> {
+        self.handle.steer(input)
+    }
+
+    /// See [`RunControl::retract`].
+    pub fn retract(&self, id: &SteerId) -> RetractReply {
+        self.handle.retract(id)
+    }
+
     /// See [`RunControl::suspend`].
     ///
     /// # Errors
@@ -141,6 +157,20 @@ impl RunHandle {
     /// As there.
     pub fn respond(&self, request: &RequestId, answer: HostAnswer) -> Result<(), RespondError> {
         self.shared.respond(request, answer)
+    }
+
+    /// See [`RunControl::steer`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn steer(&self, input: impl Into<UserInput>) -> Result<SteerId, SteerError> {
+        self.shared.steer(None, input.into())
+    }
+
+    /// See [`RunControl::retract`].
+    pub fn retract(&self, id: &SteerId) -> RetractReply {
+        self.shared.retract(id)
     }
 
     /// See [`RunControl::suspend`].

@@ -1,6 +1,9 @@
 //! Sessions: a conversation, its revision, and at most one run at a time (S1, S2).
 
 use crate::CancellationToken;
+use crate::boundary::BoundarySource;
+use crate::compaction::{CompactError, Compacted};
+use crate::core::compaction::ContextState;
 use crate::core::history::History;
 use crate::core::id::{Revision, SessionId};
 use crate::core::message::Message;
@@ -59,8 +62,21 @@ struct State {
     approvals: Approvals,
     /// Whether that was to be forgotten while a run was going on.
     forgotten: bool,
+    /// What is known about the size of the context (K1).
+    context: ContextState,
+    /// Where runs ask for boundary inputs (B1).
+    source: Option<BoundarySource>,
     /// Of the last run whose futures may still be there; it knows those before (C8).
     gate: Option<Arc<Gate>>,
+}
+
+/// What a session starts a run from.
+pub(crate) struct Found {
+    pub(crate) history: History,
+    pub(crate) revision: Revision,
+    pub(crate) approvals: Approvals,
+    pub(crate) context: ContextState,
+    pub(crate) source: Option<BoundarySource>,
 }
 
 #[derive(Clone, Debug)]
@@ -155,6 +171,36 @@ impl<F: Flavour, T> Session<F, T> {
         self.change(|_| Ok(history))
     }
 
+    /// Has runs ask this source for boundary inputs, or none (B1). Use a fresh source for each run. The one that is
+    /// replaced is handed back.
+    ///
+    /// # Errors
+    ///
+    /// [`SessionError::Busy`] while a run is going on.
+    pub fn set_boundary_inputs(
+        &self,
+        source: impl Into<Option<BoundarySource>>,
+    ) -> Result<Option<BoundarySource>, SessionError> {
+        let source = source.into();
+        let mut state = lock(&self.shared.state);
+        if !matches!(state.active, Active::None) {
+            drop(state);
+            return Err(SessionError::Busy);
+        }
+        Ok(std::mem::replace(&mut state.source, source))
+    }
+
+    /// Compacts the history by hand, with the host's compactor and the policy's bounds on what stays (K6). It is an
+    /// operation of the session: it begins when the future is polled first, the session is busy meanwhile, no run
+    /// records anything, and dropping the future gives it up. The engine's shutdown cancels it and counts it.
+    ///
+    /// # Errors
+    ///
+    /// [`CompactError`]; the history is as it was then.
+    pub async fn compact(&self) -> Result<Compacted, CompactError> {
+        crate::compaction::compact(self).await
+    }
+
     fn change(
         &self,
         make: impl FnOnce(&History) -> Result<History, SessionError>,
@@ -167,6 +213,7 @@ impl<F: Flavour, T> Session<F, T> {
         at_rest(&history)?;
         state.history = history;
         state.revision.0 += 1;
+        state.context.start_over();
         Ok(state.revision)
     }
 }
@@ -199,7 +246,7 @@ impl<F: Flavour, T: Timer + Clone> Session<F, T> {
         options: RunOptions,
     ) -> Result<(Run, Driver<T, HostTransport<F>>), StartError> {
         let host = self.engine.host.clone();
-        self.start_on(input, options, |seed| HostTransport::new(host, seed.id.clone(), seed.token.clone()))
+        self.start_on(input, options, |seed| HostTransport::for_run(host, seed))
     }
 
     /// Starts a run whose work another transport carries out than the host's; see [`Session::start`]. The model and
@@ -243,7 +290,7 @@ impl<F: Flavour, T: Timer + Clone> Session<F, T> {
         options: RunOptions,
     ) -> Result<(Run, Driver<T, HostTransport<F>>), StartError> {
         let host = self.engine.host.clone();
-        let transport = |seed: &RunSeed| HostTransport::new(host, seed.id.clone(), seed.token.clone());
+        let transport = |seed: &RunSeed| HostTransport::for_run(host, seed);
         crate::start::resume(self, suspended.into(), options, transport)
     }
 
@@ -267,19 +314,55 @@ impl SessionShared {
         at_rest(&history)?;
         let rest = SessionState::Idle;
         let (active, approvals) = (Active::None, Approvals::default());
-        let state = State { history, revision, rest, active, approvals, forgotten: false, gate: None };
+        let (context, source) = (ContextState::default(), None);
+        let state = State {
+            history,
+            revision,
+            rest,
+            active,
+            approvals,
+            forgotten: false,
+            context,
+            source,
+            gate: None,
+        };
         Ok(Self { id, state: Mutex::new(state) })
     }
 
     /// Keeps the session for a run that is being made; what it starts from.
-    pub(crate) fn reserve(&self) -> Option<(History, Revision, Approvals)> {
+    pub(crate) fn reserve(&self) -> Option<Found> {
         let mut state = lock(&self.state);
         if !matches!(state.active, Active::None) {
             return None;
         }
         state.active = Active::Reserved;
         state.forgotten = false;
-        Some((state.history.clone(), state.revision, state.approvals.clone()))
+        Some(Found {
+            history: state.history.clone(),
+            revision: state.revision,
+            approvals: state.approvals.clone(),
+            context: state.context,
+            source: state.source.clone(),
+        })
+    }
+
+    pub(crate) fn revision(&self) -> Revision {
+        lock(&self.state).revision
+    }
+
+    /// Installs what a run has committed while it goes on (B4, K1).
+    pub(crate) fn install(&self, history: History, revision: Revision) {
+        let mut state = lock(&self.state);
+        (state.history, state.revision) = (history, revision);
+    }
+
+    /// Installs what a compaction by hand has made; the session is kept for it.
+    pub(crate) fn install_compaction(&self, history: History) -> Revision {
+        let mut state = lock(&self.state);
+        state.history = history;
+        state.revision.0 += 1;
+        state.context.start_over();
+        state.revision
     }
 
     /// Gives the session free again.
@@ -305,6 +388,7 @@ impl SessionShared {
         if !std::mem::take(&mut state.forgotten) {
             state.approvals = outcome.approvals.clone();
         }
+        state.context = outcome.context;
         state.rest = match &outcome.result {
             RunResult::Completed(_) => SessionState::Completed,
             RunResult::Failed(_) => SessionState::Failed,

@@ -8,16 +8,18 @@ use crate::CancellationToken;
 use crate::core::Run as Machine;
 use crate::core::event::Envelope;
 use crate::core::host_input::{HostAnswer, HostRequest, RespondError};
-use crate::core::id::{RequestId, RunId, Seq};
+use crate::core::id::{RequestId, RunId, Seq, SteerId};
 use crate::core::input::AbortCause;
 use crate::core::outcome::{LateCompletion, Outcome};
 use crate::core::output::CancelReply;
+use crate::core::steer::{RetractReply, SteerError};
 use crate::core::suspend::{NotSuspendable, Suspended};
 use crate::core::tool::ToolVisibility;
 use crate::host::{UnknownTool, known};
 use crate::panics::drop_caught;
 use crate::registry::{Registry, RunKey};
 use crate::session::SessionShared;
+use crate::start::UserInput;
 use crate::state::{Nap, RunState};
 use crate::sync::{Arc, AtomicBool, Mutex, lock};
 use crate::wakers::Woken;
@@ -67,6 +69,9 @@ impl RunShared {
         let result = {
             let mut state = lock(&self.state);
             let result = f(&mut state);
+            if let Some((history, revision)) = state.just_committed() {
+                self.session.install(history, revision);
+            }
             if state.has_just_ended() {
                 if let Some(outcome) = state.machine().outcome() {
                     self.session.commit(outcome);
@@ -109,6 +114,17 @@ impl RunShared {
             self.token.cancel();
         }
         live
+    }
+
+    /// Adds an input while the run is under way.
+    pub(crate) fn steer(&self, id: Option<SteerId>, input: UserInput) -> Result<SteerId, SteerError> {
+        self.with(|state| state.steer(id, input.into_parts()))
+    }
+
+    /// Takes an input back.
+    pub(crate) fn retract(&self, id: &SteerId) -> RetractReply {
+        let id = id.clone();
+        self.with(|state| state.retract(id))
     }
 
     /// Answers a request.

@@ -1,20 +1,19 @@
 //! How a run begins.
 
 use crate::CancellationToken;
+use crate::boundary::BoundaryPort;
 use crate::core::error::Misuse;
-use crate::core::history::History;
-use crate::core::id::{IdError, Revision, RunId};
+use crate::core::id::{IdError, RunId};
 use crate::core::input::{Answerers, Reader, Start};
 use crate::core::message::Part;
 use crate::core::suspend::{Resume, ResumeError, Suspended};
-use crate::core::tool::Approvals;
 use crate::core::{Input, Outbox, Run as Machine};
 use crate::driver::Driver;
 use crate::engine::{EngineShutdown, IdKind};
 use crate::gate::{Gate, GateKeeper, Gates};
 use crate::host::Flavour;
 use crate::run::Run;
-use crate::session::{Session, SessionShared};
+use crate::session::{Found, Session, SessionShared};
 use crate::shared::RunShared;
 use crate::state::RunState;
 use crate::timer::Timer;
@@ -34,6 +33,12 @@ impl From<&str> for UserInput {
 impl From<String> for UserInput {
     fn from(text: String) -> Self {
         Self(vec![Part::Text(text.into())])
+    }
+}
+
+impl UserInput {
+    pub(crate) fn into_parts(self) -> Vec<Part> {
+        self.0
     }
 }
 
@@ -94,6 +99,8 @@ pub struct RunSeed {
     pub id: RunId,
     /// The run's token, for models and tools.
     pub token: CancellationToken,
+    /// The run's way to its source of boundary inputs.
+    pub(crate) boundary: Option<BoundaryPort>,
 }
 
 /// Why a run cannot start. Nothing has changed then.
@@ -147,13 +154,16 @@ pub(crate) fn start<F: Flavour, T: Timer + Clone, X: Transport>(
 ) -> Result<(Run, Driver<T, X>), StartError> {
     let engine = &session.engine;
     launch(session, options, None, transport, |begins| {
-        let (history, revision, approvals) = begins.found;
+        let found = begins.found;
         let (id, model) = (session.shared.id.clone(), Arc::clone(engine.host.model_spec()));
-        let start = Start::new(id, revision, history, input.0, model)
+        let start = Start::new(id, found.revision, found.history, input.0, model)
             .tools(Arc::clone(engine.host.tools()))
             .reader(begins.reader)
             .cancelled(begins.cancelled)
-            .approvals(approvals)
+            .approvals(found.approvals)
+            .boundaries(found.source.is_some())
+            .compacts(engine.host.compactor().is_some())
+            .context(found.context)
             .answerers(begins.answerers)
             .suspends(begins.suspends);
         Input::Start(Box::new(start))
@@ -170,13 +180,16 @@ pub(crate) fn resume<F: Flavour, T: Timer + Clone, X: Transport>(
     let engine = &session.engine;
     let run = suspended.run_id().clone();
     launch(session, options, Some(run), transport, |begins| {
-        let (history, revision, approvals) = begins.found;
+        let found = begins.found;
         let (id, model) = (session.shared.id.clone(), Arc::clone(engine.host.model_spec()));
-        let mut resume = Resume::new(suspended, id, revision, history, model);
+        let mut resume = Resume::new(suspended, id, found.revision, found.history, model);
         resume.tools = Arc::clone(engine.host.tools());
         resume.reader = begins.reader;
         resume.cancelled = begins.cancelled;
-        resume.approvals = approvals;
+        resume.approvals = found.approvals;
+        resume.boundaries = found.source.is_some();
+        resume.compacts = engine.host.compactor().is_some();
+        resume.context = found.context;
         resume.answerers = begins.answerers;
         resume.suspends = begins.suspends;
         Input::Resume(Box::new(resume))
@@ -185,7 +198,7 @@ pub(crate) fn resume<F: Flavour, T: Timer + Clone, X: Transport>(
 
 /// What a run begins with.
 struct Begins {
-    found: (History, Revision, Approvals),
+    found: Found,
     reader: Reader,
     cancelled: bool,
     answerers: Answerers,
@@ -209,7 +222,8 @@ fn launch<F: Flavour, T: Timer + Clone, X: Transport>(
         Some(id) => id,
         None => RunId::new(engine.new_id(IdKind::Run, key.number()))?,
     };
-    let seed = RunSeed { id, token: CancellationToken::nested(options.depth) };
+    let boundary = found.source.clone().map(BoundaryPort::new);
+    let seed = RunSeed { id, token: CancellationToken::nested(options.depth), boundary };
     let transport = transport(&seed);
     let timer = engine.timer.clone();
     let now = timer.now();
@@ -225,7 +239,10 @@ fn launch<F: Flavour, T: Timer + Clone, X: Transport>(
     let state = RunState::new(machine, out, now, next, reader == Reader::Primary);
     let tokens = (seed.token, options.token);
     let registration = (Arc::clone(&engine.registry), key);
-    let run = Arc::new(RunShared::new(state, seed.id, tokens, Arc::clone(shared), registration));
+    let run = Arc::new(RunShared::new(state, seed.id.clone(), tokens, Arc::clone(shared), registration));
+    if let Some(port) = &seed.boundary {
+        port.connect(&run);
+    }
     let keeper = GateKeeper(Arc::new(Gate::default()));
     let before = shared.occupy(&run, Arc::clone(&keeper.0));
     // From here on a shutdown finds the run, and gives the session free itself.

@@ -1,12 +1,16 @@
 //! The state of a run behind its lock: the machine, what it has put out, what was taken in and not stepped yet, and
 //! where its reader stands. Nothing here calls foreign code (X5).
 
+use crate::core::boundary::{BoundaryAnswer, BoundaryError};
 use crate::core::event::Envelope;
+use crate::core::history::History;
 use crate::core::host_input::{HostAnswer, RespondError};
-use crate::core::id::{CommandId, RequestId, Seq};
-use crate::core::input::{AbortCause, Respond};
+use crate::core::id::{CommandId, OpId, RequestId, Revision, Seq, SteerId};
+use crate::core::input::{AbortCause, Respond, Retract, SteerInput};
+use crate::core::message::Part;
 use crate::core::outcome::{Outcome, RunResult};
 use crate::core::output::{CancelReply, Credit, Reply, Wake};
+use crate::core::steer::{RetractReply, SteerError};
 use crate::core::suspend::{NotSuspendable, Suspended};
 use crate::core::time::Time;
 use crate::core::tool::ToolVisibility;
@@ -52,6 +56,8 @@ pub(crate) struct RunState {
     ended: bool,
     /// Who can answer requests: the handle and its controls.
     answerers: usize,
+    /// The last commit of the run that its session knows.
+    committed: Revision,
 }
 
 /// What a driver brings along for one round under the lock.
@@ -101,7 +107,9 @@ pub(crate) enum Nap {
 impl RunState {
     /// A run whose machine was just started.
     pub(crate) fn new(machine: Machine, out: Outbox, now: Time, next: Next, primary: bool) -> Self {
+        let committed = machine.committed().map_or(Revision(0), |(_, revision)| revision);
         Self {
+            committed,
             machine,
             out,
             now,
@@ -151,6 +159,13 @@ impl RunState {
     /// Whether the run has ended since this was asked last.
     pub(crate) fn has_just_ended(&mut self) -> bool {
         !self.next.live && !std::mem::replace(&mut self.ended, true)
+    }
+
+    /// What the run has committed since this was asked last.
+    pub(crate) fn just_committed(&mut self) -> Option<(History, Revision)> {
+        let (history, revision) = self.machine.committed().filter(|(_, new)| *new != self.committed)?;
+        self.committed = revision;
+        Some((history.clone(), revision))
     }
 
     /// Finds out who is to be woken.
@@ -252,6 +267,40 @@ impl RunState {
             Some(Reply::Respond(reply)) => reply,
             // Only a run that was closed after a panic gives no answer.
             _ => Err(RespondError::NotAccepting),
+        }
+    }
+
+    fn command(&mut self, input: impl FnOnce(CommandId) -> Input) -> Option<Reply> {
+        self.settle();
+        self.commands += 1;
+        let command = CommandId(self.commands);
+        self.step(input(command));
+        self.poked = true;
+        self.out.take_reply(command)
+    }
+
+    /// People add an input.
+    pub(crate) fn steer(&mut self, id: Option<SteerId>, parts: Vec<Part>) -> Result<SteerId, SteerError> {
+        match self.command(|command| Input::Steer(Box::new(SteerInput { command, id, parts }))) {
+            Some(Reply::Steer(reply)) => reply,
+            // Only a run that was closed after a panic gives no answer.
+            _ => Err(SteerError::NotAccepting),
+        }
+    }
+
+    /// An input is taken back.
+    pub(crate) fn retract(&mut self, id: SteerId) -> RetractReply {
+        match self.command(|command| Input::Retract(Box::new(Retract { command, id }))) {
+            Some(Reply::Retract(reply)) => reply,
+            _ => RetractReply::NotFound,
+        }
+    }
+
+    /// The source of boundary inputs answers.
+    pub(crate) fn boundary(&mut self, op: OpId, answer: BoundaryAnswer) -> Result<bool, BoundaryError> {
+        match self.command(|command| Input::Boundary { op, command, answer }) {
+            Some(Reply::Boundary(reply)) => reply,
+            _ => Ok(false),
         }
     }
 

@@ -4,6 +4,8 @@ use crate::core::Input;
 use crate::core::host_input::{AskError, HostAnswer};
 use crate::core::id::OpId;
 use crate::core::output::{Credit, Work};
+use crate::core::steer::Steer;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// Carries out the work of one run and yields what comes of it.
@@ -26,6 +28,12 @@ pub trait Transport {
     /// question (H2). An unknown `op` is no error. A transport whose tools never ask has no use for it.
     fn deliver(&mut self, op: OpId, ticket: u64, answer: Box<Result<HostAnswer, AskError>>) {
         let _ = (op, ticket, answer);
+    }
+
+    /// Hands an input to the model's attempt of `op`, which has claimed one (H4). An unknown `op` is no error. A
+    /// transport whose models never claim has no use for it.
+    fn steer(&mut self, op: OpId, steer: Arc<Steer>) {
+        let _ = (op, steer);
     }
 
     /// Appends items to `into`, which is empty: `Ready` with at least one, else `Pending`.

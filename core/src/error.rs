@@ -99,6 +99,9 @@ pub enum RunError {
     /// The split-off primary stream is gone (C9).
     #[error("the reader of the run's events is gone")]
     Interrupted,
+    /// The source of boundary inputs is gone, or has dropped a question unanswered (B6).
+    #[error("the source of boundary inputs is gone")]
+    BoundaryLost,
     /// The session's history has no room for another step.
     #[error("the history is full: {0}")]
     HistoryFull(crate::history::HistoryError),
@@ -120,6 +123,7 @@ impl RunError {
             Self::InvalidArguments { .. } => "invalid_arguments",
             Self::Tool { .. } => "tool_failed",
             Self::Interrupted => "consumer_gone",
+            Self::BoundaryLost => "boundary_lost",
             Self::HistoryFull(_) => "history_full",
             Self::DriverPanicked => "driver_panicked",
             Self::Internal => "internal",
@@ -133,6 +137,7 @@ impl RunError {
             Self::ModelCallDeadline | Self::RunDeadline | Self::Interrupted => true,
             Self::Tool { .. }
             | Self::InvalidArguments { .. }
+            | Self::BoundaryLost
             | Self::HistoryFull(_)
             | Self::DriverPanicked
             | Self::Internal => false,

@@ -201,15 +201,22 @@ impl History {
         Ok(())
     }
 
+    /// As [`History::push`], without a copy.
+    pub(crate) fn push_shared(&mut self, message: Arc<Message>) -> Result<(), HistoryError> {
+        self.accepts(&message)?;
+        self.append(message);
+        Ok(())
+    }
+
     /// Appends a message that the machine built itself: a step that was begun may overshoot the bounds by what it
     /// brings, so that it can always be closed.
     pub(crate) fn commit(&mut self, message: Message) {
         self.append(Arc::new(message));
     }
 
-    /// Whether another step fits: two messages, and a response of `bytes`.
-    pub(crate) fn has_room(&self, bytes: u64) -> Result<(), HistoryError> {
-        if self.len + 2 > self.bounds.messages {
+    /// Whether another step fits: `messages` before it, two messages of its own, and `bytes` in all.
+    pub(crate) fn has_room(&self, messages: usize, bytes: u64) -> Result<(), HistoryError> {
+        if self.len.saturating_add(messages).saturating_add(2) > self.bounds.messages {
             return Err(HistoryError::TooManyMessages { limit: self.bounds.messages });
         }
         let observed = self.bytes.saturating_add(bytes);

@@ -97,6 +97,18 @@ text_id!(
     RequestId
 );
 
+text_id!(
+    /// Names one input that people added while a run was under way (H3).
+    SteerId
+);
+
+impl SteerId {
+    /// An id that the engine made itself.
+    pub(crate) fn trusted(id: alloc::string::String) -> Self {
+        Self(Text::from(id))
+    }
+}
+
 impl RequestId {
     /// The id of the `n`-th request that belongs to `call`.
     pub(crate) fn of_call(call: CallRef, n: u32) -> Self {
@@ -105,6 +117,11 @@ impl RequestId {
 }
 
 impl MessageId {
+    /// The id of the `n`-th message that a compaction by hand puts into the history of this revision (K6).
+    pub fn of_compaction(revision: Revision, n: u32) -> Self {
+        Self(Text::from(alloc::format!("compaction-{revision}.{n}")))
+    }
+
     /// The id of the `n`-th message that `run` adds; stays valid for every valid run id.
     pub(crate) fn of_run(run: &RunId, n: u32) -> Self {
         let mut digits = [0_u8; 10];

@@ -1,8 +1,10 @@
 //! Everything that can happen to a run.
 
+use crate::boundary::BoundaryAnswer;
+use crate::compaction::{Compaction, CompactionFault, ContextState};
 use crate::history::History;
 use crate::host_input::HostAnswer;
-use crate::id::{CommandId, OpId, RequestId, Revision, Seq, SessionId};
+use crate::id::{CommandId, OpId, RequestId, Revision, Seq, SessionId, SteerId};
 use crate::message::Part;
 use crate::model::{ModelItem, ModelSpec};
 use crate::suspend::Resume;
@@ -68,6 +70,26 @@ pub enum Input {
     Respond(Box<Respond>),
     /// Nobody holds a handle any more that could answer; a responder may still (H2).
     HandleGone,
+    /// People add input while the run is under way; the reply says whether it was accepted (H3).
+    Steer(Box<SteerInput>),
+    /// An input that people added is taken back; the reply says what became of it (H3).
+    Retract(Box<Retract>),
+    /// The source of boundary inputs answers; the reply says whether non-empty input is committed (B4).
+    Boundary {
+        /// Which operation.
+        op: OpId,
+        /// Awaits [`Reply::Boundary`](crate::Reply).
+        command: CommandId,
+        /// What it says.
+        answer: BoundaryAnswer,
+    },
+    /// The compactor has ended.
+    Compacted {
+        /// Which operation.
+        op: OpId,
+        /// What stands in the place of the older messages, or why nothing does.
+        result: Result<Box<Compaction>, Box<CompactionFault>>,
+    },
     /// Put the run aside as a value; the reply says whether it can be (H6).
     Suspend {
         /// Awaits [`Reply::Suspend`](crate::Reply).
@@ -104,6 +126,10 @@ impl Input {
             Self::Responded { .. } => "responded",
             Self::Respond(_) => "respond",
             Self::HandleGone => "handle_gone",
+            Self::Steer(_) => "steer",
+            Self::Retract(_) => "retract",
+            Self::Boundary { .. } => "boundary",
+            Self::Compacted { .. } => "compacted",
             Self::Suspend { .. } => "suspend",
             Self::Resume(_) => "resume",
             Self::Visibility(_) => "visibility",
@@ -139,6 +165,32 @@ pub struct Start {
     pub answerers: Answerers,
     /// Whether the run is put aside as soon as it waits for answers only (H6).
     pub suspends: bool,
+    /// Whether there is a source of boundary inputs (B1).
+    pub boundaries: bool,
+    /// Whether there is a compactor (K1, K5).
+    pub compacts: bool,
+    /// What the session knows about the size of its context.
+    pub context: ContextState,
+}
+
+/// Input that people add while the run is under way (H3).
+#[derive(Clone, Debug)]
+pub struct SteerInput {
+    /// Awaits [`Reply::Steer`](crate::Reply).
+    pub command: CommandId,
+    /// Names it; absent: the engine makes an id. One that waits or was applied is not taken twice.
+    pub id: Option<SteerId>,
+    /// Text and images.
+    pub parts: Vec<Part>,
+}
+
+/// Takes an input back that people added (H3).
+#[derive(Clone, Debug)]
+pub struct Retract {
+    /// Awaits [`Reply::Retract`](crate::Reply).
+    pub command: CommandId,
+    /// Which.
+    pub id: SteerId,
 }
 
 /// Who may answer the requests of a run (H2).
@@ -189,7 +241,31 @@ impl Start {
             approvals: Approvals::default(),
             answerers: Answerers::default(),
             suspends: false,
+            boundaries: false,
+            compacts: false,
+            context: ContextState::default(),
         }
+    }
+
+    /// With a source of boundary inputs, or without.
+    #[must_use]
+    pub fn boundaries(mut self, boundaries: bool) -> Self {
+        self.boundaries = boundaries;
+        self
+    }
+
+    /// With a compactor, or without.
+    #[must_use]
+    pub fn compacts(mut self, compacts: bool) -> Self {
+        self.compacts = compacts;
+        self
+    }
+
+    /// With what the session knows about the size of its context.
+    #[must_use]
+    pub fn context(mut self, context: ContextState) -> Self {
+        self.context = context;
+        self
     }
 
     /// With what the session remembers to have been consented to.

@@ -143,6 +143,8 @@ pub struct Ledger {
     pub calls: Vec<OpenCall>,
     /// The open requests for host input, in the order in which they were asked.
     pub requests: Vec<Arc<HostRequest>>,
+    /// Whether a compaction is under way.
+    pub compaction: bool,
     /// Whether the run was put aside: what stands open goes on in its next part (H6).
     pub suspended: bool,
 }
@@ -227,7 +229,14 @@ impl Ledger {
             Event::HostInputAnswered(answered) => self.close_request(&answered.request),
             Event::HostInputFailed(failed) => self.close_request(&failed.request),
             Event::HostInputCancelled(request) => self.close_request(request),
-            Event::StreamReset(_)
+            Event::CompactionStarted { .. } => self.compaction = true,
+            Event::CompactionCompleted(_) | Event::CompactionFailed(_) | Event::CompactionCancelled => {
+                self.compaction = false;
+            }
+            Event::SteeringDelivered(_)
+            | Event::SteeringApplied(_)
+            | Event::BoundaryApplied(_)
+            | Event::StreamReset(_)
             | Event::RequestRetry { .. }
             | Event::Diagnostic(_)
             | Event::UsageUpdated(_)

@@ -1,5 +1,6 @@
 //! What every phase of a run shares: configuration, record, operations, accounts.
 
+use crate::compaction::ContextState;
 use crate::config::Config;
 use crate::event::{Event, RunStarted};
 use crate::history::History;
@@ -11,6 +12,7 @@ use crate::message::{Message, Part, Role};
 use crate::model::ModelSpec;
 use crate::outcome::{LateCompletion, Outcome};
 use crate::output::{Credit, Outbox, Output, Work};
+use crate::steer::Book;
 use crate::suspend::Resume;
 use crate::text::Text;
 use crate::time::Time;
@@ -32,6 +34,8 @@ pub(crate) enum OpKind {
     Authorize(usize),
     /// The request of the batch.
     Respond(usize),
+    Boundary,
+    Compact,
 }
 
 /// Operations under way. Each ends exactly once: by its accepted end or by an abandon (W5).
@@ -94,9 +98,8 @@ impl Ops {
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
     pub(crate) session: SessionId,
+    /// The session's before the run, or before this part of it.
     pub(crate) revision: Revision,
-    /// The session's history before the run; shared.
-    pub(crate) history: History,
     pub(crate) model: Arc<ModelSpec>,
     pub(crate) tools: Arc<[Arc<ToolSpec>]>,
 }
@@ -131,6 +134,21 @@ pub(crate) struct Machine {
     pub(crate) origin: Option<Arc<Origin>>,
     /// The conversation as it would be committed.
     pub(crate) history: History,
+    /// The conversation as it was committed last, and the revision that it has. An interruption keeps it (C9).
+    pub(crate) committed: History,
+    pub(crate) revision: Revision,
+    /// The first of the messages that no model has answered yet and that people or the host wrote (B5).
+    pub(crate) fresh: Option<usize>,
+    /// What people add while the run is under way.
+    pub(crate) steers: Book,
+    /// Whether the source of boundary inputs is asked.
+    pub(crate) collects: bool,
+    /// Whether there is a compactor.
+    pub(crate) compacts: bool,
+    /// How large the context is.
+    pub(crate) context: ContextState,
+    /// The plain estimate of the context that was sent last.
+    pub(crate) sent: u64,
     pub(crate) step: u32,
     pub(crate) run_deadline: Option<Time>,
     pub(crate) invalid_turns: u32,
@@ -173,6 +191,14 @@ impl Machine {
             ops: Ops::default(),
             origin: None,
             history: History::default(),
+            committed: History::default(),
+            revision: Revision(0),
+            fresh: None,
+            steers: Book::default(),
+            collects: false,
+            compacts: false,
+            context: ContextState::default(),
+            sent: 0,
             step: 0,
             run_deadline: None,
             invalid_turns: 0,
@@ -203,13 +229,18 @@ impl Machine {
         self.approvals = start.approvals;
         self.answerers = start.answerers;
         self.suspends = start.suspends;
-        self.history = start.history.clone();
+        self.collects = start.boundaries;
+        self.compacts = start.compacts;
+        self.context = start.context;
+        self.history = start.history;
+        self.committed = self.history.clone();
+        self.revision = start.revision;
+        self.fresh = Some(self.history.len());
         self.reader = start.reader;
         self.run_deadline = self.config.deadlines.run.map(|span| self.now.after(span));
         self.origin = Some(Arc::new(Origin {
             session: start.session,
             revision: start.revision,
-            history: start.history,
             model: start.model,
             tools: start.tools,
         }));
@@ -231,14 +262,18 @@ impl Machine {
         self.suspends = resume.suspends;
         self.reader = resume.reader;
         self.run_deadline = value.left.map(|left| self.now.after(left));
+        self.collects = resume.boundaries;
+        self.compacts = resume.compacts;
+        self.context = resume.context;
         self.history = resume.history.clone();
+        self.committed = resume.history.clone();
+        self.revision = resume.revision;
         for message in &value.tail {
             self.history.commit((**message).clone());
         }
         self.origin = Some(Arc::new(Origin {
             session: resume.session.clone(),
             revision: resume.revision,
-            history: resume.history.clone(),
             model: Arc::clone(&resume.model),
             tools: Arc::clone(&resume.tools),
         }));
@@ -290,9 +325,43 @@ impl Machine {
         if parts.is_empty() {
             return;
         }
+        let id = self.next_message_id();
+        self.add_message(Message::trusted(id, role, parts.into()));
+    }
+
+    /// The id of the next message that the run adds.
+    pub(crate) fn next_message_id(&self) -> MessageId {
+        MessageId::of_run(self.log.run_id(), self.messages + 1)
+    }
+
+    /// Adds a message that was made with the next id.
+    pub(crate) fn add_message(&mut self, message: Message) {
+        if matches!(message.role(), Role::User | Role::Boundary) {
+            self.fresh.get_or_insert(self.history.len());
+        }
         self.messages += 1;
-        let id = MessageId::of_run(self.log.run_id(), self.messages);
-        self.history.commit(Message::trusted(id, role, parts.into()));
+        self.history.commit(message);
+    }
+
+    /// Commits the history as it stands, while the run goes on: a commit of its own (B4, K1).
+    pub(crate) fn commit(&mut self) -> Revision {
+        self.revision.0 += 1;
+        self.committed = self.history.clone();
+        self.steers.committed();
+        self.revision
+    }
+
+    /// The plain estimate of the context: history and the schemas of the tools on offer.
+    pub(crate) fn plain_estimate(&self) -> u64 {
+        let tools = self.offered.iter();
+        let tools: usize = tools.map(|t| t.name.len() + t.description.len() + t.schema.len()).sum();
+        self.history.estimated_tokens().saturating_add((tools as u64).div_ceil(4))
+    }
+
+    /// Whether the reader is gone, so that the run is interrupted instead of going on (C9).
+    pub(crate) fn stops_here(&mut self) -> bool {
+        self.interrupted |= self.gone;
+        self.interrupted
     }
 
     pub(crate) fn begin_op(&mut self, kind: OpKind, work: Work, out: &mut Outbox) -> OpId {

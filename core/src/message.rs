@@ -17,6 +17,8 @@ pub enum Role {
     AbortedAssistant,
     /// The results of one batch, in model order, right after the message that proposed the calls.
     Tool,
+    /// What the host told the model between steps and no human typed (B7): text and images.
+    Boundary,
 }
 
 impl Role {
@@ -27,6 +29,7 @@ impl Role {
             Self::Assistant => "assistant",
             Self::AbortedAssistant => "aborted_assistant",
             Self::Tool => "tool",
+            Self::Boundary => "boundary",
         }
     }
 }
@@ -62,7 +65,7 @@ impl Part {
     fn allowed_in(&self, role: Role) -> bool {
         match self {
             Self::Text(_) => role != Role::Tool,
-            Self::Image(_) => role == Role::User,
+            Self::Image(_) => matches!(role, Role::User | Role::Boundary),
             Self::ToolCall(_) => matches!(role, Role::Assistant | Role::AbortedAssistant),
             Self::ToolResult(_) => role == Role::Tool,
             Self::Context(_) => role == Role::Assistant,

@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 pub use crate::problem::{Problem, ProblemKind};
+pub use crate::steer::SteeringItem;
 
 /// Which model answers, and how. Immutable for the whole run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -131,6 +132,8 @@ pub enum ModelItem {
     GenerationTokens(GenerationTokens),
     /// Material to be sent back with this turn.
     Context(Arc<ProviderContext>),
+    /// What a model that can be steered during its turn says about inputs that people add (H4).
+    Steering(Box<SteeringItem>),
     /// Something that the provider does by itself.
     Activity(Box<Activity>),
     /// Bytes arrived that mean nothing to the run: the connection lives.

@@ -1,9 +1,11 @@
 //! The authoritative result of a run (E14, C4).
 
+use crate::compaction::ContextState;
 use crate::error::RunError;
 use crate::history::History;
 use crate::id::{OpId, Revision, Seq};
 use crate::input::AbortCause;
+use crate::steer::Steer;
 use crate::suspend::Suspended;
 use crate::text::Text;
 use crate::tool::{Approvals, ToolEnd};
@@ -122,6 +124,10 @@ pub struct Outcome {
     pub billed: Usage,
     /// What the session remembers to have been consented to after this run (T2).
     pub approvals: Approvals,
+    /// Inputs that people added and that are not in the history, in the order in which they came (H5).
+    pub unapplied: Vec<Arc<Steer>>,
+    /// What is known about the size of the context, for the session's next run (K1).
+    pub context: ContextState,
     /// The last few completions that came too late to be applied (C6).
     pub late: Vec<LateCompletion>,
     /// The session's revision after this run.

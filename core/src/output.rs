@@ -1,8 +1,11 @@
 //! Everything that a run wants done.
 
+use crate::boundary::{BoundaryError, BoundaryRequest};
+use crate::compaction::CompactionRequest;
 use crate::host_input::{AskError, HostAnswer, HostRequest, RespondError};
-use crate::id::{CommandId, OpId};
+use crate::id::{CommandId, OpId, SteerId};
 use crate::model::ModelRequest;
+use crate::steer::{RetractReply, Steer, SteerError};
 use crate::suspend::NotSuspendable;
 use crate::time::Time;
 use crate::tool::{AuthorizeRequest, ToolInvocation};
@@ -35,6 +38,13 @@ pub enum Output {
         /// The answer, or why there is none.
         answer: Box<Result<HostAnswer, AskError>>,
     },
+    /// Hand this to the model's attempt of `op`, which has said that it can take it during its turn (H4).
+    Steer {
+        /// The operation.
+        op: OpId,
+        /// The input.
+        steer: Arc<Steer>,
+    },
     /// The answer to a command.
     Reply {
         /// The command.
@@ -58,6 +68,10 @@ pub enum Work {
     Authorize(Arc<AuthorizeRequest>),
     /// Ask the host's responder.
     Respond(Arc<HostRequest>),
+    /// Ask the source of boundary inputs.
+    Boundary(Arc<BoundaryRequest>),
+    /// Shorten the older part of the history.
+    Compact(Arc<CompactionRequest>),
 }
 
 /// The answer to a command.
@@ -68,6 +82,13 @@ pub enum Reply {
     Cancel(CancelReply),
     /// To an answer: whether it was taken (H2).
     Respond(Result<(), RespondError>),
+    /// To an input that people add: its id (H3).
+    Steer(Result<SteerId, SteerError>),
+    /// To a retraction: what became of the input (H3).
+    Retract(RetractReply),
+    /// To boundary input: whether it is committed. False: it was empty, or the run has ended before. On an error the
+    /// question stands open (B4).
+    Boundary(Result<bool, BoundaryError>),
     /// To a suspension: whether the run is suspended (H6).
     Suspend(Result<(), NotSuspendable>),
 }
@@ -102,7 +123,8 @@ impl Outbox {
                 self.queue.remove(at);
                 return;
             }
-            self.queue.retain(|queued| !matches!(queued, Output::Deliver { op: other, .. } if *other == op));
+            let for_it = |queued: &Output| matches!(queued, Output::Deliver { op: other, .. } | Output::Steer { op: other, .. } if *other == op);
+            self.queue.retain(|queued| !for_it(queued));
         }
         self.queue.push_back(output);
     }
@@ -117,7 +139,10 @@ impl Outbox {
         let is_it = |o: &Output| matches!(o, Output::Reply { command: other, .. } if *other == command);
         match self.queue.iter().position(is_it).and_then(|at| self.queue.remove(at)) {
             Some(Output::Reply { reply, .. }) => Some(reply),
-            Some(Output::Begin { .. } | Output::Abandon { .. } | Output::Deliver { .. }) | None => None,
+            Some(
+                Output::Begin { .. } | Output::Abandon { .. } | Output::Deliver { .. } | Output::Steer { .. },
+            )
+            | None => None,
         }
     }
 
@@ -181,6 +206,8 @@ pub enum WakeReason {
     Tool,
     /// The end of the time in which a request may be answered.
     HostInput,
+    /// The compactor's deadline.
+    Compaction,
     /// The run waits for answers only and is to be suspended; decided by a quiet wake only.
     Suspend,
 }

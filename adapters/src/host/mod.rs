@@ -2,12 +2,15 @@
 
 mod approver;
 mod asks;
+mod compactor;
 mod flavour;
 mod model;
 mod op;
 mod progress;
 mod ready;
 mod responder;
+mod steering;
+mod summarizer;
 mod tool;
 mod tool_fn;
 mod transport;
@@ -17,6 +20,10 @@ pub use approver::{
     local_approver_fn,
 };
 pub use asks::Asking;
+pub use compactor::{
+    CompactionContext, Compactor, CompactorFn, LocalCompactor, LocalCompactorFn, compactor_fn,
+    local_compactor_fn,
+};
 pub use flavour::{Flavour, Local, Shared};
 pub use model::{LocalModel, LocalModelFn, Model, ModelContext, ModelFn, local_model_fn, model_fn};
 pub use progress::Progress;
@@ -24,11 +31,14 @@ pub use responder::{
     LocalResponder, LocalResponderFn, Responder, ResponderContext, ResponderFn, local_responder_fn,
     responder_fn,
 };
+pub use steering::Steering;
+pub use summarizer::{LocalSummarizer, Summarizer};
 pub(crate) use tool::known;
 pub use tool::{LocalTool, Tool, ToolContext, ToolReturn, UnknownTool};
 pub use tool_fn::{LocalToolFn, ToolFn, local_tool_fn, tool_fn};
 pub use transport::HostTransport;
 
+use crate::core::compaction::{Compaction, CompactionFault, CompactionRequest};
 use crate::core::host_input::{HostAnswer, HostRequest};
 use crate::core::model::{ModelRequest, ModelSpec, Problem};
 use crate::core::text::Text;
@@ -53,6 +63,10 @@ type Respond<F> = <F as Flavour>::Function<
     (Arc<HostRequest>, ResponderContext),
     <F as Flavour>::Future<Option<HostAnswer>>,
 >;
+type Compact<F> = <F as Flavour>::Function<
+    (Arc<CompactionRequest>, CompactionContext),
+    <F as Flavour>::Future<Result<Compaction, CompactionFault>>,
+>;
 type Decide<F> =
     <F as Flavour>::Function<(Arc<AuthorizeRequest>, ApprovalContext), <F as Flavour>::Future<Approval>>;
 
@@ -70,6 +84,7 @@ struct Parts<F: Flavour> {
     calls: BTreeMap<Text, Calls<F>>,
     decide: Option<Decide<F>>,
     respond: Option<Respond<F>>,
+    compact: Option<Compact<F>>,
 }
 
 /// How a tool is called.
@@ -110,6 +125,11 @@ impl<F: Flavour> Host<F> {
         &self.parts.spec
     }
 
+    /// What shortens histories.
+    pub(crate) fn compactor(&self) -> Option<Compact<F>> {
+        self.parts.compact.clone()
+    }
+
     /// Whether a program answers requests.
     pub fn has_responder(&self) -> bool {
         self.parts.respond.is_some()
@@ -135,6 +155,7 @@ impl<F: Flavour> fmt::Debug for Host<F> {
             .field("tools", &tools)
             .field("approver", &self.parts.decide.is_some())
             .field("responder", &self.parts.respond.is_some())
+            .field("compactor", &self.parts.compact.is_some())
             .finish()
     }
 }
@@ -142,15 +163,17 @@ impl<F: Flavour> fmt::Debug for Host<F> {
 /// Puts a [`Host`] together.
 #[must_use]
 pub struct HostBuilder<F: Flavour> {
-    model: Option<(ModelSpec, OpenModel<F>)>,
+    model: Option<(ModelSpec, OpenModel<F>, Compact<F>)>,
     tools: Vec<(ToolSpec, Option<Calls<F>>)>,
     decide: Option<Decide<F>>,
     respond: Option<Respond<F>>,
+    compact: Option<Compact<F>>,
+    native: bool,
 }
 
 impl<F: Flavour> HostBuilder<F> {
     fn new() -> Self {
-        Self { model: None, tools: Vec::new(), decide: None, respond: None }
+        Self { model: None, tools: Vec::new(), decide: None, respond: None, compact: None, native: false }
     }
 
     /// The host.
@@ -160,7 +183,7 @@ impl<F: Flavour> HostBuilder<F> {
     /// [`HostError`] if there is no model, a tool's declaration was made invalid after it was built, or two tools
     /// have the same name.
     pub fn build(self) -> Result<Host<F>, HostError> {
-        let (spec, open) = self.model.ok_or(HostError::NoModel)?;
+        let (spec, open, natively) = self.model.ok_or(HostError::NoModel)?;
         let mut tools = Vec::with_capacity(self.tools.len());
         let mut calls = BTreeMap::new();
         let mut names = BTreeSet::new();
@@ -173,8 +196,16 @@ impl<F: Flavour> HostBuilder<F> {
             tools.push(Arc::new(spec));
         }
         let (decide, respond) = (self.decide, self.respond);
-        let parts = Parts { spec: Arc::new(spec), open, tools: tools.into(), calls, decide, respond };
+        let compact = if self.native { Some(natively) } else { self.compact };
+        let parts =
+            Parts { spec: Arc::new(spec), open, tools: tools.into(), calls, decide, respond, compact };
         Ok(Host { parts: Arc::new(parts) })
+    }
+
+    /// Histories are shortened by the model's own provider ([`LocalModel::compact`]), and not by a compactor.
+    pub fn compact_natively(mut self) -> Self {
+        self.native = true;
+        self
     }
 
     /// A tool that the client executes: the run only asks for the call's result. There is no code that could look at
@@ -199,6 +230,11 @@ impl HostBuilder<Shared> {
     /// The model that answers, under this name and with this system prompt. A later one replaces an earlier one.
     pub fn model<M: Model>(mut self, spec: ModelSpec, model: M) -> Self {
         let model = Arc::new(model);
+        let own = Arc::clone(&model);
+        let natively: Compact<Shared> = Arc::new(move |(request, cx)| {
+            let model = Arc::clone(&own);
+            Box::pin(async move { Model::compact(&*model, request, cx).await })
+        });
         let open: OpenModel<Shared> = Arc::new(move |(request, cx)| {
             let model = Arc::clone(&model);
             Box::pin(async move {
@@ -206,7 +242,7 @@ impl HostBuilder<Shared> {
                 Ok(Box::pin(stream) as <Shared as Flavour>::Stream)
             })
         });
-        self.model = Some((spec, open));
+        self.model = Some((spec, open, natively));
         self
     }
 
@@ -239,6 +275,17 @@ impl HostBuilder<Shared> {
         self
     }
 
+    /// What shortens histories: by the policy of the engine's configuration, after an overflow, and by hand (K1, K5, K6).
+    pub fn compactor<C: Compactor>(mut self, compactor: C) -> Self {
+        let compactor = Arc::new(compactor);
+        let compact: Compact<Shared> = Arc::new(move |(request, cx)| {
+            let compactor = Arc::clone(&compactor);
+            Box::pin(async move { Compactor::compact(&*compactor, request, cx).await })
+        });
+        self.compact = Some(compact);
+        self
+    }
+
     /// Who decides about calls of tools that need approval. Without one people are asked.
     pub fn approver<A: Approver>(mut self, approver: A) -> Self {
         let approver = Arc::new(approver);
@@ -255,6 +302,11 @@ impl HostBuilder<Local> {
     /// The model that answers, under this name and with this system prompt. A later one replaces an earlier one.
     pub fn model<M: LocalModel>(mut self, spec: ModelSpec, model: M) -> Self {
         let model = Rc::new(model);
+        let own = Rc::clone(&model);
+        let natively: Compact<Local> = Rc::new(move |(request, cx)| {
+            let model = Rc::clone(&own);
+            Box::pin(async move { LocalModel::compact(&*model, request, cx).await })
+        });
         let open: OpenModel<Local> = Rc::new(move |(request, cx)| {
             let model = Rc::clone(&model);
             Box::pin(async move {
@@ -262,7 +314,7 @@ impl HostBuilder<Local> {
                 Ok(Box::pin(stream) as <Local as Flavour>::Stream)
             })
         });
-        self.model = Some((spec, open));
+        self.model = Some((spec, open, natively));
         self
     }
 
@@ -292,6 +344,17 @@ impl HostBuilder<Local> {
             Box::pin(async move { LocalResponder::respond(&*responder, request, cx).await })
         });
         self.respond = Some(respond);
+        self
+    }
+
+    /// What shortens histories: by the policy of the engine's configuration, after an overflow, and by hand (K1, K5, K6).
+    pub fn compactor<C: LocalCompactor>(mut self, compactor: C) -> Self {
+        let compactor = Rc::new(compactor);
+        let compact: Compact<Local> = Rc::new(move |(request, cx)| {
+            let compactor = Rc::clone(&compactor);
+            Box::pin(async move { LocalCompactor::compact(&*compactor, request, cx).await })
+        });
+        self.compact = Some(compact);
         self
     }
 

@@ -1,21 +1,38 @@
 //! Models, as hosts implement them.
 
+use super::{CompactionContext, Steering};
 use crate::CancellationToken;
+use crate::core::compaction::{Compaction, CompactionFault, CompactionRequest};
 use crate::core::model::{ModelItem, ModelRequest, Problem};
 use futures_core::Stream;
 use std::future::Future;
 use std::sync::Arc;
 
+/// What a model says that has no compaction of its own.
+const NOT_NATIVE: &str = "the model has no compaction of its own";
+
 /// What a model gets beside its request.
 #[derive(Clone, Debug)]
 pub struct ModelContext {
     token: CancellationToken,
+    steering: Steering,
 }
 
 impl ModelContext {
     /// A context with this token; for models that are driven by hand.
     pub fn new(token: CancellationToken) -> Self {
-        Self { token }
+        Self { token, steering: Steering::default() }
+    }
+
+    /// With the place where claimed inputs arrive.
+    pub(crate) fn with_steering(mut self, steering: Steering) -> Self {
+        self.steering = steering;
+        self
+    }
+
+    /// Where inputs arrive that the attempt has claimed, if the model can be steered during its turn (H4).
+    pub fn steering(&self) -> &Steering {
+        &self.steering
     }
 
     /// The run's token: cancelled with the run (C1). A model whose future or stream is dropped was abandoned; it has
@@ -46,6 +63,22 @@ pub trait LocalModel: 'static {
         request: Arc<ModelRequest>,
         cx: ModelContext,
     ) -> impl Future<Output = Result<Self::Stream, Problem>>;
+
+    /// Has the provider shorten the older part of a history, for hosts built with
+    /// [`compact_natively`](crate::HostBuilder::compact_natively). What it requires back goes into the replacement as
+    /// [`Part::Context`](crate::Part::Context) of a message of the assistant.
+    ///
+    /// # Errors
+    ///
+    /// A [`CompactionFault`]; a model that cannot do it says so, as this does.
+    fn compact(
+        &self,
+        request: Arc<CompactionRequest>,
+        cx: CompactionContext,
+    ) -> impl Future<Output = Result<Compaction, CompactionFault>> {
+        let _ = (request, cx);
+        async { Err(CompactionFault::new(NOT_NATIVE)) }
+    }
 }
 
 /// A model whose futures and streams may move between threads. The contract is that of [`LocalModel`], which every
@@ -83,6 +116,20 @@ pub trait Model: Send + Sync + 'static {
         request: Arc<ModelRequest>,
         cx: ModelContext,
     ) -> impl Future<Output = Result<Self::Stream, Problem>> + Send;
+
+    /// Has the provider shorten the older part of a history; see [`LocalModel::compact`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn compact(
+        &self,
+        request: Arc<CompactionRequest>,
+        cx: CompactionContext,
+    ) -> impl Future<Output = Result<Compaction, CompactionFault>> + Send {
+        let _ = (request, cx);
+        async { Err(CompactionFault::new(NOT_NATIVE)) }
+    }
 }
 
 impl<M: Model> LocalModel for M {
@@ -94,6 +141,14 @@ impl<M: Model> LocalModel for M {
         cx: ModelContext,
     ) -> impl Future<Output = Result<Self::Stream, Problem>> {
         Model::open(self, request, cx)
+    }
+
+    fn compact(
+        &self,
+        request: Arc<CompactionRequest>,
+        cx: CompactionContext,
+    ) -> impl Future<Output = Result<Compaction, CompactionFault>> {
+        Model::compact(self, request, cx)
     }
 }
 

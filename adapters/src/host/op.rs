@@ -3,6 +3,7 @@
 use super::ready::OpWaker;
 use super::{Approval, Flavour, Opened, ToolReturn};
 use crate::core::Input;
+use crate::core::compaction::{Compaction, CompactionFault};
 use crate::core::host_input::HostAnswer;
 use crate::core::id::OpId;
 use crate::core::model::{Activity, ModelItem, Problem, ProblemKind};
@@ -29,6 +30,7 @@ pub(super) enum Job<F: Flavour> {
     /// There is no approver: people decide.
     Unapproved,
     Responding(F::Future<Option<HostAnswer>>),
+    Compacting(F::Future<Result<Compaction, CompactionFault>>),
 }
 
 pub(super) struct ToolJob<F: Flavour> {
@@ -56,7 +58,11 @@ impl<F: Flavour> Job<F> {
         match self {
             Self::Opening(_) | Self::Streaming(_) => false,
             Self::Tool(tool) => tool.started,
-            Self::Preparing(_) | Self::Approval(..) | Self::Unapproved | Self::Responding(_) => true,
+            Self::Preparing(_)
+            | Self::Approval(..)
+            | Self::Unapproved
+            | Self::Responding(_)
+            | Self::Compacting(_) => true,
         }
     }
 
@@ -86,6 +92,15 @@ impl<F: Flavour> Job<F> {
                     None => None,
                 };
                 into.push(Input::Responded { op, answer: answer.map(Box::new) });
+                Look::Ended
+            }
+            Self::Compacting(future) => {
+                let result = match caught(|| Pin::new(future).poll(cx)) {
+                    Some(Poll::Pending) => return Look::Waits,
+                    Some(Poll::Ready(result)) => result,
+                    None => Err(CompactionFault::new("the compactor panicked")),
+                };
+                into.push(Input::Compacted { op, result: result.map(Box::new).map_err(Box::new) });
                 Look::Ended
             }
             Self::Approval(future, binding) => {

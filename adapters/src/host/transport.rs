@@ -2,13 +2,19 @@
 
 use super::op::{Job, Look, ToolJob};
 use super::ready::{OpWaker, ReadyList};
-use super::{ApprovalContext, Flavour, Host, ModelContext, ResponderContext, ToolContext};
+use super::{
+    ApprovalContext, CompactionContext, Flavour, Host, ModelContext, ResponderContext, Steering, ToolContext,
+};
 use crate::CancellationToken;
+use crate::boundary::BoundaryPort;
 use crate::core::Input;
+use crate::core::compaction::CompactionFault;
 use crate::core::host_input::{AskError, HostAnswer};
 use crate::core::id::{OpId, RunId};
 use crate::core::output::{Credit, Work};
+use crate::core::steer::Steer;
 use crate::core::tool::{ToolEnd, ToolFault, ToolInvocation};
+use crate::start::RunSeed;
 use crate::transport::Transport;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -20,6 +26,7 @@ pub struct HostTransport<F: Flavour> {
     host: Host<F>,
     run: RunId,
     token: CancellationToken,
+    boundary: Option<BoundaryPort>,
     ready: Arc<ReadyList>,
     ops: BTreeMap<OpId, Op<F>>,
     /// To be polled, in the order of their wakes.
@@ -36,6 +43,8 @@ struct Op<F: Flavour> {
     waker: Waker,
     state: Arc<OpWaker>,
     held: Option<u64>,
+    /// Where a model's attempt receives inputs.
+    steering: Option<Steering>,
 }
 
 impl<F: Flavour> HostTransport<F> {
@@ -45,6 +54,7 @@ impl<F: Flavour> HostTransport<F> {
             host,
             run,
             token,
+            boundary: None,
             ready: Arc::default(),
             ops: BTreeMap::new(),
             queue: VecDeque::new(),
@@ -53,11 +63,19 @@ impl<F: Flavour> HostTransport<F> {
         }
     }
 
-    fn job(&self, work: Work, state: &Arc<OpWaker>) -> Option<Job<F>> {
+    /// The transport of a run that is being made, which reaches the run's source of boundary inputs too.
+    pub(crate) fn for_run(host: Host<F>, seed: &RunSeed) -> Self {
+        let mut transport = Self::new(host, seed.id.clone(), seed.token.clone());
+        transport.boundary.clone_from(&seed.boundary);
+        transport
+    }
+
+    fn job(&self, work: Work, state: &Arc<OpWaker>, steering: Option<&Steering>) -> Option<Job<F>> {
         let token = self.token.clone();
         match work {
             Work::Model(request) => {
-                let argument = (request, ModelContext::new(token));
+                let cx = ModelContext::new(token).with_steering(steering.cloned().unwrap_or_default());
+                let argument = (request, cx);
                 Some(Job::Opening(F::call(&self.host.parts.open, argument)))
             }
             Work::Tool(invocation) => Some(self.tool(invocation, state)),
@@ -77,6 +95,10 @@ impl<F: Flavour> HostTransport<F> {
                 }
                 None => Job::Responding(F::ready(None)),
             }),
+            Work::Compact(request) => Some(Job::Compacting(match self.host.compactor() {
+                Some(compact) => F::call(&compact, (request, CompactionContext { token })),
+                None => F::ready(Err(CompactionFault::new("the host has no compactor"))),
+            })),
             _ => None,
         }
     }
@@ -152,10 +174,17 @@ impl<F: Flavour> HostTransport<F> {
 
 impl<F: Flavour> Transport for HostTransport<F> {
     fn begin(&mut self, op: OpId, work: Work) {
+        if let Work::Boundary(request) = work {
+            if let Some(port) = &self.boundary {
+                port.ask(op, request);
+            }
+            return;
+        }
+        let steering = matches!(work, Work::Model(_)).then(Steering::default);
         let state = OpWaker::queued(op, &self.ready);
         let waker = Waker::from(Arc::clone(&state));
-        if let Some(job) = self.job(work, &state) {
-            self.ops.insert(op, Op { job, waker, state, held: None });
+        if let Some(job) = self.job(work, &state, steering.as_ref()) {
+            self.ops.insert(op, Op { job, waker, state, held: None, steering });
             self.queue.push_back(op);
         }
     }
@@ -163,6 +192,14 @@ impl<F: Flavour> Transport for HostTransport<F> {
     fn abandon(&mut self, op: OpId) {
         if let Some(op) = self.ops.remove(&op) {
             op.job.end();
+        } else if let Some(port) = &self.boundary {
+            port.withdraw(&self.run, op);
+        }
+    }
+
+    fn steer(&mut self, op: OpId, steer: Arc<Steer>) {
+        if let Some(steering) = self.ops.get(&op).and_then(|op| op.steering.as_ref()) {
+            steering.push(steer);
         }
     }
 

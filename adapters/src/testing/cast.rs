@@ -2,6 +2,8 @@
 
 use super::model::Attempt;
 use super::tool::PlayedTool;
+use crate::core::boundary::BoundaryAnswer;
+use crate::core::compaction::{Compaction, CompactionFault};
 use crate::core::host_input::{HostAnswer, HostRequest, RequestKind};
 use crate::core::id::{CommandId, OpId};
 use crate::core::input::{Input, Respond};
@@ -35,6 +37,10 @@ pub(super) struct Scripts {
     pub(super) answers: Vec<(Text, Duration, HostAnswer)>,
     /// The same of the host's responder.
     pub(super) responses: Vec<(Text, Duration, Option<HostAnswer>)>,
+    /// What the source of boundary inputs answers, question after question; then it has nothing.
+    pub(super) boundaries: Vec<(Duration, BoundaryAnswer)>,
+    /// What the compactor makes, request after request; then it fails.
+    pub(super) compactions: Vec<(Duration, Result<Compaction, CompactionFault>)>,
     /// How long a tool's code is not entered after the call was handed over.
     pub(super) entry: Duration,
 }
@@ -47,6 +53,8 @@ pub(super) struct Cast {
     /// Tools that wait for an answer: which tool, and its piece.
     playing: BTreeMap<OpId, (usize, usize)>,
     commands: u64,
+    boundaries: usize,
+    compactions: usize,
 }
 
 /// Commands of people are numbered from here on; those that a world plans have small numbers.
@@ -54,7 +62,8 @@ const FIRST_COMMAND: u64 = 1_000;
 
 impl Cast {
     pub(super) fn new(scripts: Arc<Scripts>) -> Self {
-        Self { scripts, attempts: 0, playing: BTreeMap::new(), commands: FIRST_COMMAND }
+        let (playing, commands) = (BTreeMap::new(), FIRST_COMMAND);
+        Self { scripts, attempts: 0, playing, commands, boundaries: 0, compactions: 0 }
     }
 
     /// What comes of `output`: inputs, each after a wait that counts from the one before.
@@ -90,6 +99,21 @@ impl Cast {
             Work::Authorize(request) => {
                 let verdict = |(wait, verdict)| (wait, Input::Authorized { op, verdict });
                 self.verdict(request).into_iter().map(verdict).collect()
+            }
+            Work::Boundary(_) => {
+                let nothing = (Duration::ZERO, BoundaryAnswer::Input(Vec::new()));
+                let (wait, answer) = self.scripts.boundaries.get(self.boundaries).cloned().unwrap_or(nothing);
+                self.boundaries += 1;
+                // Commands of the plan have small numbers.
+                let command = CommandId(1_000_000 + op.0);
+                vec![(wait, Input::Boundary { op, command, answer })]
+            }
+            Work::Compact(_) => {
+                let fault =
+                    (Duration::ZERO, Err(CompactionFault::new("the script has no further compaction")));
+                let (wait, result) = self.scripts.compactions.get(self.compactions).cloned().unwrap_or(fault);
+                self.compactions += 1;
+                vec![(wait, Input::Compacted { op, result: result.map(Box::new).map_err(Box::new) })]
             }
             _ => Vec::new(),
         }

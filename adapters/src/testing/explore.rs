@@ -195,10 +195,15 @@ impl<C: FnMut(&Checked) -> Result<(), String>> Explorer<'_, C> {
         let open = !live || next.is_none_or(|next| !next.credit.is_zero());
         for (at, (_, stream)) in node.streams.iter().enumerate() {
             let passes = |input: &Input| {
-                open || matches!(
+                let always = matches!(
                     input,
-                    Input::Authorized { .. } | Input::Prepared { .. } | Input::Responded { .. }
-                )
+                    Input::Authorized { .. }
+                        | Input::Prepared { .. }
+                        | Input::Responded { .. }
+                        | Input::Boundary { .. }
+                        | Input::Compacted { .. }
+                );
+                open || always
             };
             if stream.front().is_some_and(passes) {
                 choices.push(Choice::Stream(at));

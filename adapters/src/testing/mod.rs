@@ -5,6 +5,8 @@
 //! without an executor and without waiting, and `explore` runs every order in which things can happen in it.
 
 #[cfg(feature = "verify")]
+mod additions;
+#[cfg(feature = "verify")]
 mod cast;
 #[cfg(feature = "verify")]
 pub mod conformance;

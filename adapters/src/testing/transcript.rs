@@ -1,6 +1,7 @@
 //! Runs as text that people can read and a test can compare: one line for each event, input, output and message.
 
 use super::world::Report;
+use crate::core::boundary::BoundaryAnswer;
 use crate::core::event::Envelope;
 use crate::core::host_input::{AskError, HostAnswer, HostRequest};
 use crate::core::input::{Input, Reader};
@@ -49,6 +50,11 @@ pub fn output(output: &Output) -> String {
                 let call = &request.call;
                 format!("begin {op} authorize {} {} {}", call.call, call.name, squeezed(&call.arguments))
             }
+            Work::Boundary(request) => format!("begin {op} boundary {}", request.boundary.as_str()),
+            Work::Compact(request) => {
+                let (trigger, messages) = (request.trigger.as_str(), request.history.len());
+                format!("begin {op} compact {trigger} {} of {messages} messages", request.cut)
+            }
             Work::Prepare(invocation) => {
                 let call = &invocation.call;
                 format!("begin {op} prepare {} {} {}", call.call, call.name, squeezed(call.arguments_json()))
@@ -60,6 +66,11 @@ pub fn output(output: &Output) -> String {
         Output::Reply { command, reply } => match reply {
             Reply::Cancel(CancelReply::Cancelled) => format!("reply {command} cancelled"),
             Reply::Cancel(CancelReply::AlreadyFinished) => format!("reply {command} already_finished"),
+            Reply::Steer(Ok(id)) => format!("reply {command} staged {id}"),
+            Reply::Steer(Err(error)) => format!("reply {command} refused: {error}"),
+            Reply::Retract(reply) => format!("reply {command} {reply:?}"),
+            Reply::Boundary(Ok(committed)) => format!("reply {command} committed={committed}"),
+            Reply::Boundary(Err(error)) => format!("reply {command} refused: {error}"),
             Reply::Respond(Ok(())) => format!("reply {command} taken"),
             Reply::Respond(Err(error)) => format!("reply {command} not taken: {error}"),
             Reply::Suspend(Ok(())) => format!("reply {command} suspended"),
@@ -67,6 +78,7 @@ pub fn output(output: &Output) -> String {
             other => format!("reply {command} {other:?}"),
         },
         Output::Deliver { op, ticket, answer } => format!("deliver {op} {ticket} {}", answered(answer)),
+        Output::Steer { op, steer } => format!("steer {op} {} {}", steer.id, parts(&steer.parts)),
         other => format!("{other:?}"),
     }
 }
@@ -140,6 +152,17 @@ fn input_name(input: &Input) -> String {
             Verdict::Ask { reason, .. } => format!("ask_people {op} {:?}", reason.as_str()),
             other => format!("authorized {op} {other:?}"),
         },
+        Input::Steer(steer) => {
+            let id = steer.id.as_ref().map_or("-", |id| id.as_str());
+            format!("steer {} {id} {}", steer.command, parts(&steer.parts))
+        }
+        Input::Retract(retract) => format!("retract {} {}", retract.command, retract.id),
+        Input::Boundary { op, answer: BoundaryAnswer::Input(said), .. } => {
+            format!("boundary {op} {}", parts(said))
+        }
+        Input::Boundary { op, answer: BoundaryAnswer::Lost, .. } => format!("boundary {op} lost"),
+        Input::Compacted { op, result: Ok(done) } => format!("compacted {op} to {}", done.messages.len()),
+        Input::Compacted { op, result: Err(fault) } => format!("compacted {op} failed {:?}", fault.message),
         Input::Prepared { op, result } => match result {
             Ok(preparation) => format!("prepared {op} {:?}", preparation.access),
             Err(fault) => format!("unprepared {op} {}", squeezed(&format!("{:?}", fault.message))),
@@ -279,6 +302,9 @@ pub fn outcome(outcome: &Outcome) -> Vec<String> {
             outcome.late.len()
         ),
     ];
+    lines.extend(
+        outcome.unapplied.iter().map(|steer| format!("unapplied {} {}", steer.id, parts(&steer.parts))),
+    );
     lines.extend(outcome.history.iter().map(|own| message(own)));
     lines
 }

@@ -204,6 +204,7 @@ impl World {
         if let Some(outcome) = report.outcome() {
             self.start.history = outcome.history.clone();
             self.start.revision = outcome.revision;
+            self.start.context = outcome.context;
         }
         self.start.input = vec![Part::Text(text.into())];
         self
@@ -285,7 +286,10 @@ impl World {
     pub(super) fn first(&self) -> Input {
         let reader = if self.reading == Reading::Unattended { Reader::Unattended } else { Reader::Primary };
         let tools: Vec<_> = self.scripts.tools.iter().map(|tool| Arc::clone(&tool.spec)).collect();
-        Input::Start(Box::new(self.start.clone().tools(tools).reader(reader)))
+        let start = self.start.clone().tools(tools).reader(reader);
+        let (boundaries, compacts) = (&self.scripts.boundaries, &self.scripts.compactions);
+        let start = start.boundaries(!boundaries.is_empty()).compacts(!compacts.is_empty());
+        Input::Start(Box::new(start))
     }
 
     /// The first input of a run's next part.

@@ -3,6 +3,7 @@
 mod sizes;
 
 use crate::assemble::ResponseBounds;
+use crate::compaction::CompactionPolicy;
 use crate::message::MessageBounds;
 use crate::text::Text;
 use alloc::sync::Arc;
@@ -17,14 +18,17 @@ pub const CLOSING_TEXT: u64 = 512;
 pub const OUTCOME_EXTRA: u64 = 4 * 1024;
 /// Events that close a run beside its calls, with the ones of the attempt and the step.
 pub const CLOSING_EVENTS: usize = 8;
-/// Encoded bytes that one part of a tool result takes beside its text.
-const RESULT_PART: u64 = 192;
 /// Encoded bytes of an envelope around its payload, with the longest run id and numbers, each character escaped.
 pub(crate) const ENVELOPE: u64 = 512;
+/// Encoded bytes that one part of a tool result takes beside its text.
+const RESULT_PART: u64 = 192;
 /// Encoded bytes of the longest character, a control character.
 const LONGEST_CHARACTER: u64 = 6;
 /// Events of an attempt that fails by its deadline: it starts, fails, and is void.
 const ATTEMPT_EVENTS: u64 = 3;
+/// Events from the end of one step to the beginning of the next beside steers: the step ends, boundary input at its
+/// completion and before the next step, a compaction, the step and its attempt begin.
+const BOUNDARY_EVENTS: usize = 8;
 /// Encoded bytes of the note that stands before the result of a call whose arguments people changed, a part of its own.
 pub(crate) const MAX_NOTE: u64 = 1024;
 /// Encoded bytes of a provider's display text or fact (M5).
@@ -47,12 +51,14 @@ pub struct Deadlines {
     /// One request for host input: an approval, a question, a call that the client executes. It does not stand still
     /// while the stream is full.
     pub host_input: Option<Duration>,
+    /// One compaction; when it passes, the compaction has failed (K4).
+    pub compaction: Option<Duration>,
     /// The whole run.
     pub run: Option<Duration>,
 }
 
 impl Default for Deadlines {
-    /// First item 300 s, idle 120 s, others none.
+    /// First item 300 s, idle 120 s, a compaction 300 s, others none.
     fn default() -> Self {
         Self {
             first_item: Some(Duration::from_secs(300)),
@@ -61,6 +67,7 @@ impl Default for Deadlines {
             model_call: None,
             tool: None,
             host_input: None,
+            compaction: Some(Duration::from_secs(300)),
             run: None,
         }
     }
@@ -152,6 +159,12 @@ pub struct Limits {
     pub answer_bytes: u64,
     /// Consents that a session remembers (T2); beyond, the oldest is forgotten.
     pub approvals: usize,
+    /// Inputs that people added and that are not applied yet (H3); further ones are refused.
+    pub steers: usize,
+    /// Encoded bytes of the text of one such input.
+    pub steer_bytes: u64,
+    /// Encoded bytes of the text of one boundary input (B4).
+    pub boundary_bytes: u64,
 }
 
 impl Default for Limits {
@@ -183,6 +196,9 @@ impl Default for Limits {
             question_bytes: 16 << 10,
             answer_bytes: 16 << 10,
             approvals: 256,
+            steers: 64,
+            steer_bytes: 32 << 10,
+            boundary_bytes: 256 << 10,
         }
     }
 }
@@ -222,6 +238,7 @@ pub struct Config {
     pub(crate) limits: Limits,
     pub(crate) deadlines: Deadlines,
     pub(crate) retry: RetryPolicy,
+    pub(crate) compaction: CompactionPolicy,
     pub(crate) limits_pointer: Option<Text>,
     pub(crate) fact_namespaces: Arc<[Text]>,
 }
@@ -269,6 +286,7 @@ impl Config {
             ("deadline of a model call", deadlines.model_call),
             ("deadline of a tool", deadlines.tool),
             ("deadline of a request for host input", deadlines.host_input),
+            ("deadline of a compaction", deadlines.compaction),
             ("deadline of the run", deadlines.run),
         ];
         match all.iter().find(|(_, span)| span.is_some_and(|span| crate::time::micros(span) == 0)) {
@@ -300,6 +318,34 @@ impl Config {
                 Ok(self)
             }
         }
+    }
+
+    /// With this policy of compaction; a threshold of zero, a history of which nothing stays, or no failure that is
+    /// suffered are refused.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Zero`] names the number.
+    pub fn compaction(mut self, policy: CompactionPolicy) -> Result<Self, ConfigError> {
+        let counts = [
+            ("messages from which a history is compacted", policy.after_messages.map(|n| n as u64)),
+            ("tokens from which a history is compacted", policy.at_tokens),
+            ("messages that stay in a compaction", Some(policy.keep_messages as u64)),
+            ("tokens that stay in a compaction", policy.keep_tokens),
+            ("failed compactions", Some(u64::from(policy.failures))),
+        ];
+        match counts.iter().find(|(_, count)| *count == Some(0)) {
+            Some((name, _)) => Err(ConfigError::Zero(name)),
+            None => {
+                self.compaction = policy;
+                Ok(self)
+            }
+        }
+    }
+
+    /// The policy of compaction.
+    pub fn compaction_policy(&self) -> &CompactionPolicy {
+        &self.compaction
     }
 
     /// With a pointer to usage pages, shown with rate-limit failures (R7); cut to 256 encoded bytes.

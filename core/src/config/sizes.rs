@@ -1,8 +1,8 @@
 //! What follows from limits: how large a machine step can be, what the log must hold, and whether limits fit (L1, W6).
 
 use super::{
-    ATTEMPT_EVENTS, CLOSING_EVENT, CLOSING_EVENTS, Config, ConfigError, ENVELOPE, LONGEST_CHARACTER,
-    MAX_DETAIL, MAX_NOTE, OUTCOME_EXTRA, RESULT_PART,
+    ATTEMPT_EVENTS, BOUNDARY_EVENTS, CLOSING_EVENT, CLOSING_EVENTS, Config, ConfigError, ENVELOPE,
+    LONGEST_CHARACTER, MAX_DETAIL, MAX_NOTE, OUTCOME_EXTRA, RESULT_PART,
 };
 
 impl Config {
@@ -15,7 +15,10 @@ impl Config {
         let deltas = usize::try_from(self.limits.response_bytes.div_ceil(shortest)).unwrap_or(usize::MAX);
         // Each call may in one step be proposed, be handed to the client, find nobody who answers, and end.
         let calls = self.limits.calls.saturating_mul(5).saturating_add(self.limits.open_questions);
-        calls.saturating_add(deltas).saturating_add(CLOSING_EVENTS + 4)
+        calls
+            .saturating_add(deltas)
+            .saturating_add(self.limits.steers)
+            .saturating_add(CLOSING_EVENTS + BOUNDARY_EVENTS + 4)
     }
 
     /// Most outputs of one machine step (W6).
@@ -23,7 +26,8 @@ impl Config {
         let begun = self.limits.parallel_tools.min(self.limits.calls);
         // Each call may in one step give up an operation and the one that asks the responder, and begin one of each.
         let calls = self.limits.calls.saturating_mul(4).saturating_add(begun);
-        calls.saturating_add(self.limits.open_questions.saturating_mul(2)).saturating_add(4)
+        let questions = self.limits.open_questions.saturating_mul(2);
+        calls.saturating_add(questions).saturating_add(self.limits.steers).saturating_add(4)
     }
 
     /// Most encoded bytes that one machine step records (W6): the time of all questions may be up at once, and then the
@@ -44,6 +48,7 @@ impl Config {
         // A response ends, and each call is handed to the client, who is not there.
         largest
             .saturating_add(calls.saturating_mul(3).saturating_add(questions).saturating_mul(CLOSING_EVENT))
+            .saturating_add((self.between_events() as u64).saturating_mul(CLOSING_EVENT))
             .saturating_add(finished)
             .saturating_add(envelopes)
             .saturating_add(OUTCOME_EXTRA)
@@ -53,7 +58,7 @@ impl Config {
     pub fn closing_bytes(&self) -> u64 {
         let limits = &self.limits;
         let events = (limits.calls as u64).saturating_mul(2).saturating_add(limits.open_questions as u64);
-        let events = events.saturating_add(CLOSING_EVENTS as u64);
+        let events = events.saturating_add(CLOSING_EVENTS as u64).saturating_add(limits.steers as u64);
         let events = events.saturating_mul(CLOSING_EVENT + ENVELOPE);
         events.saturating_add(limits.response_bytes.saturating_mul(2)).saturating_add(OUTCOME_EXTRA)
     }
@@ -61,7 +66,7 @@ impl Config {
     /// Events of the largest closing set, an aborted response's proposals included.
     pub fn closing_events(&self) -> usize {
         let calls = self.limits.calls.saturating_mul(3).saturating_add(self.limits.open_questions);
-        calls.saturating_add(CLOSING_EVENTS)
+        calls.saturating_add(self.limits.steers).saturating_add(CLOSING_EVENTS)
     }
 
     /// Events of the attempts that time may begin and end while nobody reads.
@@ -98,6 +103,16 @@ impl Config {
             .saturating_add(MAX_NOTE)
     }
 
+    /// Events between two steps that pass while nobody reads: compactions, boundary inputs, steers (E13, B4).
+    fn between_events(&self) -> usize {
+        self.limits.steers.saturating_add(BOUNDARY_EVENTS)
+    }
+
+    /// Encoded bytes of the same.
+    fn between_bytes(&self) -> u64 {
+        (self.between_events() as u64).saturating_mul(CLOSING_EVENT + ENVELOPE)
+    }
+
     /// The least log, in events, that these limits can do with (L1).
     pub fn min_log_events(&self) -> usize {
         self.limits
@@ -105,6 +120,7 @@ impl Config {
             .saturating_add(self.max_step_events().saturating_mul(2))
             .saturating_add(usize::try_from(self.attempt_events()).unwrap_or(usize::MAX))
             .saturating_add(self.answered_events())
+            .saturating_add(self.between_events())
             .saturating_add(self.closing_events())
     }
 
@@ -116,12 +132,13 @@ impl Config {
             .saturating_add(self.attempt_events().saturating_mul(CLOSING_EVENT + ENVELOPE))
             .saturating_add(self.held_bytes())
             .saturating_add(self.answered_bytes())
+            .saturating_add(self.between_bytes())
             .saturating_add(self.closing_bytes())
     }
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let limits = &self.limits;
-        let nonzero: [(&'static str, u64); 13] = [
+        let nonzero: [(&'static str, u64); 15] = [
             ("event capacity", limits.event_capacity as u64),
             ("event capacity in bytes", limits.event_capacity_bytes),
             ("payload bytes", limits.payload_bytes),
@@ -135,6 +152,8 @@ impl Config {
             ("steps", u64::from(limits.steps)),
             ("delta bytes", limits.delta_bytes),
             ("tool output bytes", limits.tool_output_bytes),
+            ("steer bytes", limits.steer_bytes),
+            ("boundary bytes", limits.boundary_bytes),
         ];
         if let Some((name, _)) = nonzero.iter().find(|(_, value)| *value == 0) {
             return Err(ConfigError::Zero(name));

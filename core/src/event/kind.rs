@@ -113,6 +113,21 @@ kinds! {
     HostInputFailed => "host_input.failed", "call_id, ordinal, reason, request_id, step", "closes the request";
     /// `host_input.cancelled`
     HostInputCancelled => "host_input.cancelled", "call_id, ordinal, request_id, step", "closes the request";
+    /// `steering.delivered`
+    SteeringDelivered => "steering.delivered", "steer_id", "";
+    /// `steering.applied`
+    SteeringApplied => "steering.applied", "steer_id", "";
+    /// `boundary.applied`
+    BoundaryApplied => "boundary.applied", "boundary, revision, session_id", "";
+    /// `compaction.started`
+    CompactionStarted => "compaction.started", "estimated_context_tokens, messages, trigger", "opens the compaction";
+    /// `compaction.completed`
+    CompactionCompleted => "compaction.completed", "estimated_context_tokens, messages, removed, revision, usage",
+        "closes the compaction";
+    /// `compaction.failed`
+    CompactionFailed => "compaction.failed", "code, message, usage", "closes the compaction";
+    /// `compaction.cancelled`
+    CompactionCancelled => "compaction.cancelled", "", "closes the compaction";
 }
 
 impl EventKind {

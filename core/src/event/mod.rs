@@ -1,14 +1,17 @@
 //! Events: facts about a run, in order (E1, E12).
 
+mod context;
 mod host_input;
 mod kind;
 mod write;
 
 pub use kind::EventKind;
 
+use crate::boundary::Boundary;
+use crate::compaction::{CompactionError, Trigger};
 use crate::error::RunError;
 use crate::host_input::{AnswerSource, AskError, HostAnswer, HostRequest};
-use crate::id::{CallRef, OpId, Revision, Seq, SessionId};
+use crate::id::{CallRef, OpId, Revision, Seq, SessionId, SteerId};
 use crate::message::{ToolCall, ToolResult};
 use crate::model::{Completion, Problem, ProblemKind};
 use crate::outcome::{Answer, CancelCause};
@@ -145,6 +148,62 @@ pub enum Event {
     HostInputFailed(Arc<HostFailed>),
     /// A request is not needed any more.
     HostInputCancelled(Arc<HostRequest>),
+    /// The provider has acknowledged an input that people added during its turn (H4).
+    SteeringDelivered(SteerId),
+    /// An input that people added crosses into history (H4).
+    SteeringApplied(SteerId),
+    /// Boundary input is committed (B7).
+    BoundaryApplied(Arc<BoundaryApplied>),
+    /// The compactor is about to be asked (E11).
+    CompactionStarted {
+        /// How many messages it is to replace.
+        messages: u32,
+        /// Estimate over history and tool schemas, with what providers have reported.
+        estimated_context_tokens: u64,
+        /// What set it off.
+        trigger: Trigger,
+    },
+    /// The history was replaced, and that is committed.
+    CompactionCompleted(Arc<CompactionCompleted>),
+    /// The history is as it was (K4).
+    CompactionFailed(Arc<CompactionFailed>),
+    /// The run has ended before the compactor.
+    CompactionCancelled,
+}
+
+/// Payload of `boundary.applied`; the run is named by the envelope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundaryApplied {
+    /// The session.
+    pub session: SessionId,
+    /// Where the run stood.
+    pub boundary: Boundary,
+    /// The session's revision with the input in it.
+    pub revision: Revision,
+}
+
+/// Payload of `compaction.completed`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompactionCompleted {
+    /// The session's revision with the replacement in it.
+    pub revision: Revision,
+    /// How many messages the history has.
+    pub messages: u32,
+    /// By how many it has become shorter.
+    pub removed: u32,
+    /// Estimate over what is left, tool schemas included.
+    pub estimated_context_tokens: u64,
+    /// Tokens that the compactor took.
+    pub usage: Usage,
+}
+
+/// Payload of `compaction.failed`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompactionFailed {
+    /// Why; its text is cut to 512 encoded bytes on the wire.
+    pub error: CompactionError,
+    /// Tokens that the compactor took nevertheless.
+    pub usage: Usage,
 }
 
 /// Payload of `host_input.answered`.
@@ -286,6 +345,8 @@ pub struct StreamReset {
 pub enum ResetReason {
     /// The response broke the stream union.
     InvalidResponse,
+    /// The context was too large; it is compacted before the next attempt (K5).
+    ContextOverflow,
     /// The failure may pass.
     RetryableFailure {
         /// What it was.
@@ -370,6 +431,13 @@ impl Event {
             Self::HostInputAnswered(_) => EventKind::HostInputAnswered,
             Self::HostInputFailed(_) => EventKind::HostInputFailed,
             Self::HostInputCancelled(_) => EventKind::HostInputCancelled,
+            Self::SteeringDelivered(_) => EventKind::SteeringDelivered,
+            Self::SteeringApplied(_) => EventKind::SteeringApplied,
+            Self::BoundaryApplied(_) => EventKind::BoundaryApplied,
+            Self::CompactionStarted { .. } => EventKind::CompactionStarted,
+            Self::CompactionCompleted(_) => EventKind::CompactionCompleted,
+            Self::CompactionFailed(_) => EventKind::CompactionFailed,
+            Self::CompactionCancelled => EventKind::CompactionCancelled,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Canonical encoding of events (L6): one writer for bytes and for their number.
 
-use super::host_input;
 use super::{Envelope, Event, Metrics, ModelCompleted, ModelFailed, ResetReason, RunFailed, StreamReset};
+use super::{context, host_input};
 use crate::config::CLOSING_TEXT;
 use crate::error::RunError;
 use crate::id::{CallRef, RunId};
@@ -96,6 +96,13 @@ impl Event {
             Self::HostInputAnswered(answered) => host_input::answered(&mut o, answered),
             Self::HostInputFailed(failed) => host_input::failed(&mut o, failed),
             Self::HostInputCancelled(request) => host_input::cancelled(&mut o, request),
+            Self::SteeringDelivered(_)
+            | Self::SteeringApplied(_)
+            | Self::BoundaryApplied(_)
+            | Self::CompactionStarted { .. }
+            | Self::CompactionCompleted(_)
+            | Self::CompactionFailed(_)
+            | Self::CompactionCancelled => context::write(&mut o, self),
             Self::ModelStarted(_)
             | Self::ModelCompleted(_)
             | Self::ModelFailed(_)
@@ -156,6 +163,13 @@ impl Event {
             | Self::HostInputAnswered(_)
             | Self::HostInputFailed(_)
             | Self::HostInputCancelled(_)
+            | Self::SteeringDelivered(_)
+            | Self::SteeringApplied(_)
+            | Self::BoundaryApplied(_)
+            | Self::CompactionStarted { .. }
+            | Self::CompactionCompleted(_)
+            | Self::CompactionFailed(_)
+            | Self::CompactionCancelled
             | Self::StepStarted { .. }
             | Self::StepCompleted { .. }
             | Self::StepFailed { .. }
@@ -193,6 +207,7 @@ fn write_failed<O: Out>(o: &mut Object<'_, O>, failed: &RunFailed) {
         | RunError::InvalidArguments { .. }
         | RunError::Tool { .. }
         | RunError::Interrupted
+        | RunError::BoundaryLost
         | RunError::HistoryFull(_)
         | RunError::DriverPanicked
         | RunError::Internal => (None, None),
@@ -248,6 +263,9 @@ fn write_reset<O: Out>(o: &mut Object<'_, O>, reset: &StreamReset) {
     match reset.reason {
         ResetReason::InvalidResponse => {
             o.str("position", reset.position.as_str()).str("reason", "invalid_response");
+        }
+        ResetReason::ContextOverflow => {
+            o.str("position", reset.position.as_str()).str("reason", "context_overflow");
         }
         ResetReason::RetryableFailure { kind, retry_after } => {
             o.str("kind", kind.as_str())

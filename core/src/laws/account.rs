@@ -1,12 +1,15 @@
 //! What a run's events say about its outcome: messages, usage, revision (C4, E10, R5, M7, C9).
 
+use super::additions::{Additions, Said};
 use super::{Found, found};
-use crate::event::Event;
-use crate::id::OpId;
+use crate::event::{CompactionCompleted, Event};
+use crate::history::History;
+use crate::id::{OpId, Revision};
 use crate::input::Start;
 use crate::message::{Message, Part, Role, ToolCall, ToolResult};
 use crate::model::ProblemKind;
 use crate::outcome::{Outcome, RunResult};
+use crate::output::Output;
 use crate::suspend::{Resume, SuspendedState};
 use crate::usage::Usage;
 use alloc::collections::BTreeMap;
@@ -18,14 +21,16 @@ use alloc::vec::Vec;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Account {
     start: Option<Arc<Start>>,
+    /// What was committed last, by the run or before it.
+    base: History,
+    revision: Revision,
+    additions: Additions,
     usage: Usage,
     billed: Usage,
     request: Option<(OpId, u32, Usage)>,
     draft: Draft,
     messages: Vec<Expected>,
     answer: String,
-    /// Whether the run is a next part: its input is among its messages.
-    resumed: bool,
 }
 
 /// A response as its events show it.
@@ -50,13 +55,23 @@ enum Expected {
         calls: Vec<Arc<ToolCall>>,
     },
     Results(Vec<Arc<ToolResult>>),
+    /// What people or the host said.
+    Said(Role, Arc<[Part]>),
     /// As an earlier part of the run has left it.
     Exactly(Arc<Message>),
 }
 
 impl Account {
     pub(super) fn started(&mut self, start: Start) {
+        self.base = start.history.clone();
+        self.revision = start.revision;
+        self.messages.push(Expected::Said(Role::User, start.input.clone().into()));
         self.start = Some(Arc::new(start));
+    }
+
+    /// The content of the input that the step took.
+    pub(super) fn said(&mut self, said: Said, outputs: &[Output]) {
+        self.additions.said(said, outputs);
     }
 
     /// The next part of a run that was suspended.
@@ -66,6 +81,7 @@ impl Account {
         let (history, model) = (resume.history.clone(), Arc::clone(&resume.model));
         let start = Start::new(session, resume.revision, history, Vec::new(), model);
         *self = Self { start: Some(Arc::new(start)), ..Self::default() };
+        (self.base, self.revision) = (resume.history.clone(), resume.revision);
         (self.usage, self.billed) = (value.usage, value.billed);
         self.answer = String::from(value.answer.as_str());
         let (last, before) = value.tail.split_last().map_or((None, &[][..]), |(l, b)| (Some(l), b));
@@ -76,14 +92,18 @@ impl Account {
                 self.draft.results.insert(result.call.ordinal, Arc::clone(result));
             }
         }
-        self.resumed = true;
     }
 
     pub(super) fn is_started(&self) -> bool {
         self.start.is_some()
     }
 
-    pub(super) fn event(&mut self, event: &Event) -> Result<(), Found> {
+    /// Takes an event in; `committed` is what the run has committed by the end of the step.
+    pub(super) fn event(
+        &mut self,
+        event: &Event,
+        committed: Option<(&History, Revision)>,
+    ) -> Result<(), Found> {
         match event {
             Event::ModelStarted(_) | Event::StreamReset(_) => self.draft = Draft::default(),
             Event::TextDelta(text) | Event::RefusalDelta(text) => self.draft.text.push_str(text),
@@ -115,7 +135,14 @@ impl Account {
             Event::StepCompleted { .. } | Event::StepFailed { .. } | Event::StepCancelled { .. } => {
                 self.commit()
             }
+            Event::SteeringApplied(_)
+            | Event::BoundaryApplied(_)
+            | Event::CompactionCompleted(_)
+            | Event::CompactionFailed(_) => return self.added(event, committed),
             Event::RunStarted(_)
+            | Event::SteeringDelivered(_)
+            | Event::CompactionStarted { .. }
+            | Event::CompactionCancelled
             | Event::RunCompleted(_)
             | Event::RunCancelled { .. }
             | Event::RunFailed(_)
@@ -134,6 +161,25 @@ impl Account {
             | Event::HostInputAnswered(_)
             | Event::HostInputFailed(_)
             | Event::HostInputCancelled(_) => {}
+        }
+        Ok(())
+    }
+
+    /// What changes the history between steps.
+    fn added(&mut self, event: &Event, committed: Option<(&History, Revision)>) -> Result<(), Found> {
+        if let Event::SteeringApplied(id) = event {
+            let parts = self.additions.applied(id)?;
+            self.messages.push(Expected::Said(Role::User, parts));
+        } else if let Event::BoundaryApplied(applied) = event {
+            let parts = self.additions.boundary.take();
+            let parts = parts.ok_or(found("B4", "boundary input is applied that nobody gave"))?;
+            self.messages.push(Expected::Said(Role::Boundary, parts.into()));
+            return self.commits(committed, applied.revision);
+        } else if let Event::CompactionCompleted(done) = event {
+            self.billed.add(&done.usage);
+            return self.compacts(committed, done);
+        } else if let Event::CompactionFailed(failed) = event {
+            self.billed.add(&failed.usage);
         }
         Ok(())
     }
@@ -173,22 +219,79 @@ impl Account {
         }
     }
 
+    /// The run has committed what it has brought so far, and goes on, or ends in the same step.
+    fn commits(&mut self, committed: Option<(&History, Revision)>, revision: Revision) -> Result<(), Found> {
+        let messages = self.base.len() + self.messages.len();
+        let history = self.at_commit(committed, revision, messages)?;
+        self.is(&history)?;
+        self.based(history, revision);
+        Ok(())
+    }
+
+    /// What was committed as `revision`, of so many messages: the end of the run may have come on top of it.
+    fn at_commit(
+        &self,
+        committed: Option<(&History, Revision)>,
+        revision: Revision,
+        messages: usize,
+    ) -> Result<History, Found> {
+        let Some((history, own)) = committed else { return Err(found("B4", "nothing was committed")) };
+        if revision.0 != self.revision.0 + 1 || !(revision.0..=revision.0 + 1).contains(&own.0) {
+            return Err(found("B4", "the revision does not grow by one"));
+        }
+        if own == revision {
+            return Ok(history.clone());
+        }
+        let before = history.iter().take(messages).map(|message| (**message).clone());
+        History::from_messages(history.bounds(), before).map_err(|error| ("W10", format!("{error}")))
+    }
+
+    fn based(&mut self, history: History, revision: Revision) {
+        self.base = history;
+        self.revision = revision;
+        self.messages.clear();
+        self.additions.committed();
+    }
+
+    /// The older part of the history has given way: what it ends with is as the events say (K2, B5).
+    fn compacts(
+        &mut self,
+        committed: Option<(&History, Revision)>,
+        done: &CompactionCompleted,
+    ) -> Result<(), Found> {
+        let history = self.at_commit(committed, done.revision, done.messages as usize)?;
+        // What people or the host said last is the least that stays; the rest depends on the policy.
+        let said = self.messages.iter().rev().take_while(|message| matches!(message, Expected::Said(..)));
+        for (back, expected) in said.enumerate() {
+            let at = history.len().checked_sub(back + 1);
+            expected.is(at.and_then(|at| history.get(at)))?;
+        }
+        if history.len() != done.messages as usize || history.open_calls() > 0 {
+            return Err(found("K2", "a compaction separates calls from their results"));
+        }
+        self.based(history, done.revision);
+        Ok(())
+    }
+
     /// The run was put aside: nothing is committed.
     pub(super) fn ended_open(&self, outcome: &Outcome) -> Result<(), Found> {
-        match &self.start {
-            Some(start) if outcome.history == start.history => Ok(()),
-            Some(_) | None => Err(found("H6", "a suspended run has committed")),
+        if outcome.history != self.base || outcome.revision != self.revision {
+            return Err(found("H6", "a suspended run has committed"));
         }
+        self.additions.ended(outcome, true)
     }
 
     /// The run has ended; `committed`: with what it brought.
     pub(super) fn ended(&mut self, outcome: &Outcome, committed: bool) -> Result<(), Found> {
-        let Some(start) = &self.start else { return Err(found("E2", "a run ends that was not started")) };
+        if self.start.is_none() {
+            return Err(found("E2", "a run ends that was not started"));
+        }
+        self.additions.ended(outcome, committed)?;
         if !committed {
-            let same = outcome.revision == start.revision && outcome.history == start.history;
+            let same = outcome.revision == self.revision && outcome.history == self.base;
             return if same { Ok(()) } else { Err(found("C9", "an interrupted run has committed")) };
         }
-        if outcome.revision.0 != start.revision.0 + 1 {
+        if outcome.revision.0 != self.revision.0 + 1 {
             return Err(found("C4", "the revision does not grow by one"));
         }
         if let Some((.., usage)) = self.request.take() {
@@ -204,13 +307,14 @@ impl Account {
         {
             return Err(("E12", format!("the answer is {:?}, but {:?} was shown", answer.text, self.answer)));
         }
-        let at = start.history.len();
-        let mut messages = outcome.history.iter();
-        if !messages.by_ref().take(at).eq(start.history.iter()) {
+        self.is(&outcome.history)
+    }
+
+    /// The history is what was committed last, and behind it what the events say.
+    fn is(&self, history: &History) -> Result<(), Found> {
+        let mut messages = history.iter();
+        if !messages.by_ref().take(self.base.len()).eq(self.base.iter()) {
             return Err(found("M2", "the history does not extend the one before"));
-        }
-        if !self.resumed && messages.next().map(|message| message.parts()) != Some(&start.input) {
-            return Err(found("C2", "the input is not committed"));
         }
         for expected in &self.messages {
             expected.is(messages.next())?;
@@ -224,7 +328,12 @@ impl Account {
 
 impl Expected {
     fn is(&self, message: Option<&Arc<Message>>) -> Result<(), Found> {
-        let differs = || Err(("C4", format!("the events say {self:?}, the history {message:?}")));
+        let rule = match self {
+            Self::Said(Role::User, _) => "C2",
+            Self::Said(..) => "B4",
+            Self::Response { .. } | Self::Results(_) | Self::Exactly(_) => "C4",
+        };
+        let differs = || Err((rule, format!("the events say {self:?}, the history {message:?}")));
         let Some(message) = message else { return differs() };
         let same = match self {
             Self::Response { role, text, contexts, calls } => {
@@ -242,6 +351,7 @@ impl Expected {
                     && held == *contexts
                     && message.calls().eq(calls.iter())
             }
+            Self::Said(role, parts) => message.role() == *role && message.parts() == &**parts,
             Self::Exactly(expected) => message == expected,
             Self::Results(results) => message.role() == Role::Tool && message.results().eq(results.iter()),
         };

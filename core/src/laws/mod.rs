@@ -4,6 +4,7 @@
 //! outputs that came back and the events that were recorded. Clones are cheap, so that tests can branch.
 
 mod account;
+mod additions;
 mod ops;
 mod probes;
 #[cfg(test)]
@@ -23,6 +24,7 @@ use crate::suspend::{Resume, Suspended};
 use crate::time::Time;
 use crate::verify::Verifier;
 use account::Account;
+use additions::Said;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -200,6 +202,7 @@ impl Checked {
         let taken = if let Input::Taken { through } = input { Some(through) } else { None };
         let gone = matches!(input, Input::ConsumerGone { .. });
         let resumes = if let Input::Resume(resume) = &input { Some((**resume).clone()) } else { None };
+        let said = Said::of(&input);
         let kept = if let Input::Prepared { .. } = &input { Some(input.clone()) } else { None };
         let starts = if let Input::Start(start) = &input { Some((**start).clone()) } else { None };
 
@@ -220,6 +223,7 @@ impl Checked {
                 if let Some(input) = kept {
                     self.ops.prepared(&input);
                 }
+                self.account.said(said, &outputs);
                 self.taken = self.taken.max(taken.unwrap_or_default());
                 self.read &= !gone;
                 self.waits(*next, quiet)?;
@@ -371,7 +375,7 @@ impl Checked {
         for envelope in log.after(mark.seq) {
             let refused = |violation| ("W9", format!("{violation}; it is {:?}", envelope.event));
             self.verifier.observe(envelope).map_err(refused)?;
-            self.account.event(&envelope.event)?;
+            self.account.event(&envelope.event, self.run.committed())?;
         }
         self.verifier.agree(log).map_err(|violation| ("W9", format!("{violation}")))?;
         match (mark.live, self.run.outcome()) {

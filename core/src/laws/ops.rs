@@ -5,7 +5,7 @@ use crate::id::{CallRef, OpId};
 use crate::input::{Input, Start};
 use crate::log::OpenCall;
 use crate::model::ModelItem;
-use crate::output::{Output, Work};
+use crate::output::{Output, Reply, Work};
 use crate::run::Run;
 use crate::suspend::Resume;
 use crate::text::Text;
@@ -31,6 +31,8 @@ enum Kind {
     Prepare(CallRef),
     Authorize,
     Respond,
+    Boundary,
+    Compact,
 }
 
 /// An input that ends its operation if it is accepted.
@@ -44,6 +46,8 @@ impl End {
             | Input::Tool { op, item: ToolItem::Done(_) }
             | Input::Prepared { op, .. }
             | Input::Responded { op, .. }
+            | Input::Boundary { op, .. }
+            | Input::Compacted { op, .. }
             | Input::Authorized { op, .. } => Some(Self(*op)),
             Input::Start(_)
             | Input::Cancel { .. }
@@ -55,6 +59,8 @@ impl End {
             | Input::ConsumerGone { .. }
             | Input::Respond(_)
             | Input::HandleGone
+            | Input::Steer(_)
+            | Input::Retract(_)
             | Input::Suspend { .. }
             | Input::Resume(_)
             | Input::Visibility(_) => None,
@@ -91,7 +97,12 @@ impl Ops {
 
     /// An accepted step of `run`, with the operation that its input ended.
     pub(super) fn stepped(&mut self, run: &Run, end: Option<End>, outputs: &[Output]) -> Result<(), Found> {
-        if let Some(End(op)) = end {
+        // Refused boundary input leaves the question open.
+        let refused =
+            |output: &Output| matches!(output, Output::Reply { reply: Reply::Boundary(Err(_)), .. });
+        if let Some(End(op)) = end
+            && !outputs.iter().any(refused)
+        {
             self.open.retain(|(open, _)| *open != op);
         }
         for output in outputs {
@@ -112,6 +123,14 @@ impl Ops {
         let asked: Vec<OpId> =
             self.open.iter().filter(|(_, kind)| *kind == Kind::Model).map(|(op, _)| *op).collect();
         let attempt = run.log().open().attempt.map(|attempt| attempt.op);
+        let compacts = self.open.iter().any(|(_, kind)| *kind == Kind::Compact);
+        if compacts != run.log().open().compaction {
+            return Err(found("E11", "compactor and compaction events disagree about what is under way"));
+        }
+        let waits = self.open.iter().filter(|(_, kind)| matches!(kind, Kind::Boundary | Kind::Compact));
+        if waits.count() > 0 && self.open.len() > 1 {
+            return Err(found("B2", "other work goes on beside a question to the source or a compaction"));
+        }
         if asked != attempt.into_iter().collect::<Vec<_>>() {
             return Err(("W5", format!("attempt {attempt:?} is open, and {asked:?} are under way")));
         }
@@ -131,6 +150,8 @@ impl Ops {
                     Work::Prepare(invocation) => Kind::Prepare(invocation.call.call),
                     Work::Authorize(_) => Kind::Authorize,
                     Work::Respond(_) => Kind::Respond,
+                    Work::Boundary(_) => Kind::Boundary,
+                    Work::Compact(_) => Kind::Compact,
                 };
                 self.open.push((*op, kind));
                 Ok(())
@@ -148,6 +169,13 @@ impl Ops {
                     Ok(())
                 } else {
                     Err(("W5", format!("an answer is delivered to {op}, which no tool waits in")))
+                }
+            }
+            Output::Steer { op, .. } => {
+                if self.open.contains(&(*op, Kind::Model)) {
+                    Ok(())
+                } else {
+                    Err(("H4", format!("an input is handed to {op}, which is no attempt under way")))
                 }
             }
             Output::Reply { .. } => Ok(()),

@@ -109,7 +109,7 @@ fn judged(change: impl FnOnce(&mut Outcome)) -> Option<&'static str> {
     let mut account = Account::default();
     account.started(start());
     for envelope in run.run().log().iter() {
-        account.event(&envelope.event).unwrap();
+        account.event(&envelope.event, None).unwrap();
     }
     let mut outcome = (**run.run().outcome().unwrap()).clone();
     change(&mut outcome);

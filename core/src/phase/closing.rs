@@ -38,10 +38,21 @@ pub(crate) fn close(m: &mut Machine, phase: Phase, ending: Ending, out: &mut Out
             let results = batch.close(m);
             m.add(Role::Tool, results);
         }
-        Phase::New | Phase::Closed => {}
+        // A response that was held back stands in the history already (B6); a model call that waits for a compaction is
+        // between two attempts, and nothing of it is kept.
+        Phase::Boundary(_) | Phase::Compact(_) | Phase::New | Phase::Closed => {}
     }
     close_open(m, &ending);
+    apply_delivered(m);
     finish(m, ending, true);
+}
+
+/// What the model has seen belongs into the history (H5).
+fn apply_delivered(m: &mut Machine) {
+    for steer in m.steers.take_delivered() {
+        m.add(Role::User, steer.parts.to_vec());
+        m.emit_closing(Event::SteeringApplied(steer.id.clone()));
+    }
 }
 
 fn close_attempt(m: &mut Machine) {
@@ -67,7 +78,10 @@ fn interrupt_proposed(m: &mut Machine, calls: &[Arc<ToolCall>]) -> Vec<Part> {
 
 /// Closes from the ledger whatever the phase has left open, the run excepted.
 fn close_open(m: &mut Machine, ending: &Ending) {
-    let Ledger { calls, step, requests, .. } = m.log.open().clone();
+    let Ledger { calls, step, requests, compaction, .. } = m.log.open().clone();
+    if compaction {
+        m.emit_closing(Event::CompactionCancelled);
+    }
     for open in calls {
         for request in requests.iter().filter(|request| request.call.call == open.call.call) {
             m.emit_closing(Event::HostInputCancelled(Arc::clone(request)));
@@ -88,8 +102,8 @@ fn close_open(m: &mut Machine, ending: &Ending) {
 pub(crate) fn suspend(m: &mut Machine, batch: &Batch, out: &mut Outbox) {
     let Some(origin) = m.origin.clone() else { return };
     m.abandon_all(out);
-    let (revision, requests) = (origin.revision, batch.open_requests());
-    let base = origin.history.len();
+    let (revision, requests) = (m.revision, batch.open_requests());
+    let base = m.committed.len();
     let mut value = Suspended {
         run: m.log.run_id().clone(),
         session: origin.session.clone(),
@@ -117,11 +131,16 @@ pub(crate) fn suspend(m: &mut Machine, batch: &Batch, out: &mut Outbox) {
     m.emit_closing(Event::RunSuspended { revision, requests });
     (value.seq, value.end) = (m.log.last_seq(), m.log.end());
     let result = RunResult::Suspended(Arc::new(value));
-    m.outcome = Some(Arc::new(outcome(m, result, revision, origin.history.clone())));
+    // What was applied goes on in the value; what waits is returned.
+    let unapplied = m.steers.take_unapplied(true);
+    let history = m.committed.clone();
+    m.outcome = Some(Arc::new(Outcome { unapplied, ..outcome(m, result, revision, history) }));
 }
 
 fn outcome(m: &Machine, result: RunResult, revision: Revision, history: History) -> Outcome {
     Outcome {
+        unapplied: Vec::new(),
+        context: m.context,
         result,
         usage: m.usage,
         billed: m.billed,
@@ -135,10 +154,13 @@ fn outcome(m: &Machine, result: RunResult, revision: Revision, history: History)
 
 /// Commits, records the terminal event and fixes the outcome.
 fn finish(m: &mut Machine, ending: Ending, commit: bool) {
-    let Some(origin) = m.origin.clone() else { return };
+    if m.origin.is_none() {
+        return;
+    }
     m.settle_request();
-    let revision = if commit { Revision(origin.revision.0 + 1) } else { origin.revision };
-    let history = if commit { m.history.clone() } else { origin.history.clone() };
+    let unapplied = m.steers.take_unapplied(commit);
+    let revision = if commit { m.commit() } else { m.revision };
+    let history = m.committed.clone();
     let result = match ending {
         Ending::Completed(stop_reason, text) => {
             let answer = Arc::new(Answer { text, stop_reason, usage: m.usage, revision });
@@ -152,7 +174,7 @@ fn finish(m: &mut Machine, ending: Ending, commit: bool) {
         Ending::Failed(error) => fail(m, error, revision),
         Ending::Interrupted => fail(m, RunError::Interrupted, revision),
     };
-    m.outcome = Some(Arc::new(outcome(m, result, revision, history)));
+    m.outcome = Some(Arc::new(Outcome { unapplied, ..outcome(m, result, revision, history) }));
 }
 
 fn fail(m: &mut Machine, error: RunError, revision: Revision) -> RunResult {

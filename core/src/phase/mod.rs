@@ -1,12 +1,15 @@
 //! The phases of a run, one a file, and how one follows another.
 //!
 //! ```text
-//! start -> model -> (backoff -> model)* -> batch -> model -> ... -> closed
+//! start -> [compact] -> [boundary] -> model -> (backoff | compact -> model)* -> batch -> [compact] -> ...
+//!                                       \-> [boundary] -> closed
 //! ```
 
 pub(crate) mod backoff;
 pub(crate) mod batch;
+pub(crate) mod boundary;
 pub(crate) mod closing;
+pub(crate) mod compact;
 pub(crate) mod model;
 mod result;
 
@@ -14,7 +17,7 @@ pub(crate) use result::invalid_arguments;
 
 use crate::assemble::Response;
 use crate::error::RunError;
-use crate::model::Completion;
+use crate::model::{Completion, Problem};
 use crate::outcome::{CancelCause, StopReason};
 use crate::text::Text;
 use crate::time::Time;
@@ -31,6 +34,10 @@ pub(crate) enum Phase {
     Backoff(Box<model::ModelCall>, Time),
     /// The calls of a response.
     Batch(Box<batch::Batch>),
+    /// The wait for boundary input.
+    Boundary(Box<boundary::Checkpoint>),
+    /// A compaction.
+    Compact(Box<compact::Compacting>),
     /// The terminal event is recorded.
     Closed,
 }
@@ -48,6 +55,10 @@ pub(crate) enum Flow {
     RetryNow,
     /// Every call of the batch has its result.
     Settled,
+    /// The context was too large: it is compacted before the next attempt.
+    Overflow(Box<Problem>),
+    /// The compaction is over; whether the history was replaced.
+    Compacted(bool),
     /// The run ends.
     End(Ending),
 }

@@ -138,6 +138,7 @@ impl<C: Codec> Answer<C> {
                 | ModelItem::Usage(_)
                 | ModelItem::GenerationTokens(_)
                 | ModelItem::Context(_)
+                | ModelItem::Steering(_)
                 | ModelItem::Activity(_)
                 | ModelItem::Alive => {}
             }

@@ -31,6 +31,10 @@ use core::fmt;
 pub use secret::{Secret, mask};
 pub use stream::StreamDecoder;
 
+/// What stands before boundary input on the wire, where it is text of the user's side (B7).
+pub(crate) const BOUNDARY_FRAME: &str =
+    "[The following comes from the program that runs this conversation, not from the user.]";
+
 /// One provider's wire format.
 pub trait Codec {
     /// Reads this provider's streamed answers.

@@ -81,6 +81,7 @@ impl Summary {
                 | ModelItem::ReasoningSummary(_)
                 | ModelItem::Usage(_)
                 | ModelItem::GenerationTokens(_)
+                | ModelItem::Steering(_)
                 | ModelItem::Activity(_)
                 | ModelItem::Alive
                 | ModelItem::Done(_)
@@ -128,6 +129,7 @@ impl Summary {
             | ModelItem::CallEnd(_)
             | ModelItem::Context(_)
             | ModelItem::GenerationTokens(_)
+            | ModelItem::Steering(_)
             | ModelItem::Activity(_)
             | ModelItem::Alive => {}
         }

@@ -31,6 +31,8 @@ impl Run {
             | Input::ConsumerGone { .. }
             | Input::Respond(_)
             | Input::HandleGone
+            | Input::Steer(_)
+            | Input::Retract(_)
             | Input::Suspend { .. }
             | Input::Visibility(_)
                 if new =>
@@ -41,6 +43,8 @@ impl Run {
             | Input::ConsumerGone { .. }
             | Input::Respond(_)
             | Input::HandleGone
+            | Input::Steer(_)
+            | Input::Retract(_)
             | Input::Suspend { .. }
             | Input::Visibility(_) => Ok(None),
             Input::Taken { through } if *through > self.m.log.last_seq() => {
@@ -57,6 +61,14 @@ impl Run {
             }
             Input::Responded { op, .. } => {
                 self.check_op(input, *op, |kind| matches!(kind, OpKind::Respond(_)))?;
+                Ok(None)
+            }
+            Input::Boundary { op, .. } => {
+                self.check_op(input, *op, |kind| kind == OpKind::Boundary)?;
+                Ok(None)
+            }
+            Input::Compacted { op, .. } => {
+                self.check_op(input, *op, |kind| kind == OpKind::Compact)?;
                 Ok(None)
             }
             Input::Authorized { op, .. } => {

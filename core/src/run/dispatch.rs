@@ -2,7 +2,6 @@
 
 use super::Run;
 use crate::error::RunError;
-use crate::event::Event;
 use crate::host_input::RespondError;
 use crate::id::{CommandId, OpId};
 use crate::input::{AbortCause, Input, Respond, Start};
@@ -10,7 +9,7 @@ use crate::machine::OpKind;
 use crate::message::Message;
 use crate::outcome::{CancelCause, RunResult};
 use crate::output::{CancelReply, Outbox, Output, Reply};
-use crate::phase::{Ending, Phase, batch, closing, model};
+use crate::phase::{Ending, Flow, Phase, batch, closing};
 use crate::suspend::{NotSuspendable, Resume};
 use crate::tool::ToolItem;
 use alloc::boxed::Box;
@@ -44,6 +43,20 @@ impl Run {
                 }
                 _ => return self.m.ignored += 1,
             },
+            Input::Compacted { op, result } => match (self.m.ops.find(op), &self.phase) {
+                (Some(_), Phase::Compact(compacting)) => {
+                    Flow::Compacted(compacting.on_result(&mut self.m, result))
+                }
+                _ => return self.m.ignored += 1,
+            },
+            Input::Boundary { op, command, answer } => {
+                return self.boundary_answered(op, command, answer, out);
+            }
+            Input::Steer(steer) => return self.steer(*steer, out),
+            Input::Retract(retract) => {
+                let reply = self.m.steers.retract(&retract.id);
+                return out.push(Output::Reply { command: retract.command, reply: Reply::Retract(reply) });
+            }
             Input::Respond(respond) => return self.take_answer_of(*respond, out),
             Input::HandleGone => return self.handle_gone(out),
             Input::Suspend { command } => return self.suspend_at(command, out),
@@ -75,7 +88,7 @@ impl Run {
         if cancelled {
             return self.end(Ending::Cancelled(CancelCause::Requested), out);
         }
-        self.begin_step(out);
+        self.next_step(out);
     }
 
     fn cancel(&mut self, command: CommandId, out: &mut Outbox) {
@@ -108,27 +121,6 @@ impl Run {
         let phase = core::mem::replace(&mut self.phase, Phase::Closed);
         closing::close(&mut self.m, phase, ending, out);
     }
-
-    pub(super) fn begin_step(&mut self, out: &mut Outbox) {
-        if let Err(full) = self.m.history.has_room(self.m.config.limits.response_bytes) {
-            return self.end(Ending::Failed(RunError::HistoryFull(full)), out);
-        }
-        self.m.step += 1;
-        self.m.offer();
-        let tools = self.m.offered.iter();
-        let tools: usize = tools.map(|t| t.name.len() + t.description.len() + t.schema.len()).sum();
-        self.m.emit(Event::StepStarted {
-            step: self.m.step,
-            estimated_context_tokens: self
-                .m
-                .history
-                .estimated_tokens()
-                .saturating_add((tools as u64).div_ceil(4)),
-        });
-        if let Some(call) = model::begin(&mut self.m, out) {
-            self.phase = Phase::Model(call);
-        }
-    }
 }
 
 /// Answers, and runs that are put aside.
@@ -137,14 +129,14 @@ impl Run {
         let command = respond.command;
         let taken = match &mut self.phase {
             Phase::Batch(batch) if self.m.outcome.is_none() => batch.respond(&mut self.m, respond, out),
-            Phase::Batch(_) | Phase::New | Phase::Model(_) | Phase::Backoff(..) | Phase::Closed
-                if self.m.outcome.is_some() =>
-            {
-                Err(RespondError::NotAccepting)
-            }
-            Phase::Batch(_) | Phase::New | Phase::Model(_) | Phase::Backoff(..) | Phase::Closed => {
-                Err(RespondError::Unknown(respond.request))
-            }
+            _ if self.m.outcome.is_some() => Err(RespondError::NotAccepting),
+            Phase::Batch(_)
+            | Phase::New
+            | Phase::Model(_)
+            | Phase::Backoff(..)
+            | Phase::Boundary(_)
+            | Phase::Compact(_)
+            | Phase::Closed => Err(RespondError::Unknown(respond.request)),
         };
         let reply = match taken {
             Ok(flow) => {
@@ -168,9 +160,12 @@ impl Run {
         let reply = match &self.phase {
             Phase::Batch(batch) if batch.is_suspendable() => Ok(()),
             Phase::Batch(batch) => Err(batch.busy()),
-            Phase::New | Phase::Model(_) | Phase::Backoff(..) | Phase::Closed => {
-                Err(NotSuspendable::default())
-            }
+            Phase::New
+            | Phase::Model(_)
+            | Phase::Backoff(..)
+            | Phase::Boundary(_)
+            | Phase::Compact(_)
+            | Phase::Closed => Err(NotSuspendable::default()),
         };
         if reply.is_ok() {
             self.suspend(out);

@@ -3,13 +3,13 @@
 use super::Run;
 use crate::assemble::Response;
 use crate::error::RunError;
-use crate::event::Event;
 use crate::message::{Part, Role};
 use crate::model::{Completion, Finish};
 use crate::outcome::StopReason;
 use crate::output::Outbox;
-use crate::phase::{Ending, Flow, Phase, batch};
+use crate::phase::{Ending, Flow, Phase, batch, compact};
 use crate::text::Text;
+use alloc::boxed::Box;
 
 impl Run {
     #[inline]
@@ -27,8 +27,19 @@ impl Run {
                     call.next_attempt(&mut self.m, out);
                     self.phase = Phase::Model(call);
                 }
-                other @ (Phase::New | Phase::Batch(_) | Phase::Closed) => self.phase = other,
+                other @ (Phase::New
+                | Phase::Batch(_)
+                | Phase::Boundary(_)
+                | Phase::Compact(_)
+                | Phase::Closed) => self.phase = other,
             },
+            Flow::Overflow(problem) => {
+                if let Phase::Model(call) = core::mem::replace(&mut self.phase, Phase::Closed) {
+                    let compacting = compact::recover(&mut self.m, call, problem, out);
+                    self.phase = Phase::Compact(Box::new(compacting));
+                }
+            }
+            Flow::Compacted(done) => self.after_compaction(done, out),
             Flow::Settled => self.after_batch(out),
             Flow::End(ending) => self.end(ending, out),
         }
@@ -48,7 +59,11 @@ impl Run {
         };
         if calls.is_empty() {
             if completion.finish != Some(Finish::Pause) {
-                return self.end(Ending::Completed(stop, answer), out);
+                return if stop == StopReason::EndTurn {
+                    self.end_turn(answer, out)
+                } else {
+                    self.end(Ending::Completed(stop, answer), out)
+                };
             }
             self.m.invalid_turns = 0;
             return self.after_step(answer, out);
@@ -57,7 +72,7 @@ impl Run {
         let calls = calls.into_iter().map(|call| call.call).collect();
         let batch = batch::begin(&mut self.m, calls, barred, answer, out);
         let settled = batch.is_settled();
-        self.phase = Phase::Batch(alloc::boxed::Box::new(batch));
+        self.phase = Phase::Batch(Box::new(batch));
         if barred {
             let answer = self.take_answer();
             return self.end(Ending::Completed(stop, answer), out);
@@ -70,7 +85,12 @@ impl Run {
     fn take_answer(&mut self) -> Text {
         match &mut self.phase {
             Phase::Batch(batch) => batch.take_answer(),
-            Phase::New | Phase::Model(_) | Phase::Backoff(..) | Phase::Closed => Text::EMPTY,
+            Phase::New
+            | Phase::Model(_)
+            | Phase::Backoff(..)
+            | Phase::Boundary(_)
+            | Phase::Compact(_)
+            | Phase::Closed => Text::EMPTY,
         }
     }
 
@@ -92,9 +112,6 @@ impl Run {
         if !self.m.steps_left() {
             return self.end(Ending::Completed(StopReason::MaxSteps, answer), out);
         }
-        self.m.emit(Event::StepCompleted { step: self.m.step });
-        if !self.m.interrupted {
-            self.begin_step(out);
-        }
+        self.another_step(out);
     }
 }

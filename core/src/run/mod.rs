@@ -1,5 +1,6 @@
 //! The machine's one entry point: it checks, dispatches and settles; behaviour lives in the phases.
 
+mod boundary;
 mod check;
 mod dispatch;
 mod follow;
@@ -8,7 +9,7 @@ use crate::config::Config;
 use crate::error::{Misuse, RunError};
 use crate::history::History;
 use crate::host_input::HostRequest;
-use crate::id::RunId;
+use crate::id::{Revision, RunId};
 use crate::input::Input;
 use crate::log::EventLog;
 use crate::machine::Machine;
@@ -114,6 +115,12 @@ impl Run {
         self.m.origin.as_ref().map(|_| &self.m.history)
     }
 
+    /// The conversation as it was committed last, by this run or before it, and its revision (B4, K1, C9); `None` before
+    /// the start.
+    pub fn committed(&self) -> Option<(&History, Revision)> {
+        self.m.origin.as_ref().map(|_| (&self.m.committed, self.m.revision))
+    }
+
     /// Whether a request for host input is open, approvals included (H1).
     pub fn awaits_people(&self) -> bool {
         matches!(&self.phase, Phase::Batch(batch) if batch.awaits_people())
@@ -135,13 +142,16 @@ impl Run {
         self.m.now
     }
 
-    /// The name of the phase, for tests and diagnostics: `new`, `model`, `backoff`, `batch` or `closed`.
+    /// The name of the phase, for tests and diagnostics: `new`, `model`, `backoff`, `batch`,
+    /// `boundary`, `compact` or `closed`.
     pub fn phase_name(&self) -> &'static str {
         match self.phase {
             Phase::New => "new",
             Phase::Model(_) => "model",
             Phase::Backoff(..) => "backoff",
             Phase::Batch(_) => "batch",
+            Phase::Boundary(_) => "boundary",
+            Phase::Compact(_) => "compact",
             Phase::Closed => "closed",
         }
     }
@@ -182,7 +192,11 @@ impl Run {
                 offer(batch.quiet_deadline(), WakeReason::Tool);
                 offer(self.suspends_now(batch).then_some(self.m.now), WakeReason::Suspend);
             }
-            Phase::New | Phase::Closed => {}
+            Phase::Compact(compacting) => {
+                compacting.deadlines().into_iter().for_each(|(at, why)| offer(at, why));
+            }
+            // The source has the time that the run has.
+            Phase::Boundary(_) | Phase::New | Phase::Closed => {}
         }
         if matches!(self.phase, Phase::New) { (None, None) } else { (first, hard) }
     }
@@ -200,7 +214,8 @@ impl Run {
                 Phase::Model(call) => call.on_time(&mut self.m, quiet, out),
                 Phase::Backoff(call, until) => backoff::on_time(&self.m, call, *until),
                 Phase::Batch(batch) => batch.on_time(&mut self.m, quiet, out),
-                Phase::New | Phase::Closed => Flow::Stay,
+                Phase::Compact(compacting) => compacting.on_time(&mut self.m, out),
+                Phase::Boundary(_) | Phase::New | Phase::Closed => Flow::Stay,
             };
             if matches!(flow, Flow::Stay) || self.m.interrupted {
                 return;
@@ -216,7 +231,8 @@ impl Run {
             match &mut self.phase {
                 Phase::Model(call) | Phase::Backoff(call, _) => call.on_pause(&self.m),
                 Phase::Batch(batch) => batch.on_pause(&self.m),
-                Phase::New | Phase::Closed => {}
+                // What these wait for passes while the stream is full (E13, B4).
+                Phase::Boundary(_) | Phase::Compact(_) | Phase::New | Phase::Closed => {}
             }
         }
     }

@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 /// What bounds the whole value bounds its messages; those of a run were checked when they came into being.
 const BOUNDS: MessageBounds = MessageBounds { parts: usize::MAX, text: u64::MAX, image: usize::MAX };
 
-const ROLES: [Role; 4] = [Role::User, Role::Assistant, Role::AbortedAssistant, Role::Tool];
+const ROLES: [Role; 5] = [Role::User, Role::Assistant, Role::AbortedAssistant, Role::Tool, Role::Boundary];
 
 const STATUSES: [ToolStatus; 9] = [
     ToolStatus::Success,

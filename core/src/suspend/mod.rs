@@ -4,6 +4,7 @@
 //! that stand open. It holds no token, no credentials, no policies and no remembered consents; a tool's own state is
 //! in it as the tool gave it.
 
+use crate::compaction::ContextState;
 use crate::history::HistoryError;
 use crate::host_input::{AskError, HostAnswer, HostRequest};
 use crate::id::{CallRef, Revision, RunId, Seq, SessionId};
@@ -176,6 +177,7 @@ impl Suspended {
                 .map(|call| OpenCall { call: Arc::clone(&call.call), started: call.started })
                 .collect(),
             requests: self.requests().cloned().collect(),
+            compaction: false,
         }
     }
 }
@@ -206,6 +208,12 @@ pub struct Resume {
     pub answerers: Answerers,
     /// Whether the run is put aside again as soon as it waits for answers only.
     pub suspends: bool,
+    /// Whether there is a source of boundary inputs.
+    pub boundaries: bool,
+    /// Whether there is a compactor.
+    pub compacts: bool,
+    /// What the session knows about the size of its context.
+    pub context: ContextState,
 }
 
 impl Resume {
@@ -229,6 +237,9 @@ impl Resume {
             approvals: Approvals::default(),
             answerers: Answerers::default(),
             suspends: false,
+            boundaries: false,
+            compacts: false,
+            context: ContextState::default(),
         }
     }
 

@@ -29,6 +29,7 @@ pub(super) struct Failed {
 impl Verifier {
     pub(super) fn model_started(&mut self, started: &ModelStarted) -> Result<(), Broken> {
         self.same_step(started.step)?;
+        self.between.at_rest()?;
         let expected = match self.stage {
             Stage::Opened => Some(1),
             Stage::Reset { attempt } => attempt.map(|attempt| attempt + 1),
@@ -147,7 +148,9 @@ impl Verifier {
         if reset.position != failed.position {
             return Err(("R4", "reset and attempt have different positions"));
         }
+        self.between.reset();
         let agrees = match reset.reason {
+            ResetReason::ContextOverflow => failed.kind == ProblemKind::ContextOverflow,
             ResetReason::InvalidResponse => failed.kind == ProblemKind::InvalidResponse,
             ResetReason::RetryableFailure { kind, retry_after } => {
                 kind == failed.kind

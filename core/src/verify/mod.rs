@@ -3,19 +3,22 @@
 //! It knows the machine's events only and none of its state, so that it can judge a log that came from elsewhere.
 
 mod attempts;
+mod between;
 mod calls;
 mod requests;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 use crate::event::{Envelope, Event};
 use crate::id::{OpId, Revision, Seq};
-use crate::log::EventLog;
 use crate::model::ProblemKind;
 use crate::suspend::Suspended;
 use crate::time::{MAX_EXACT, Time};
 use attempts::{Attempt, Failed};
+use between::Between;
 use calls::Calls;
+pub use whole::{verify_log, verify_tail};
 
 /// An event that breaks the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,6 +52,7 @@ pub struct Verifier {
     stage: Stage,
     last_op: OpId,
     calls: Calls,
+    between: Between,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +109,7 @@ impl Verifier {
             stage: Stage::Between,
             last_op: OpId(0),
             calls: Calls::default(),
+            between: Between::default(),
         }
     }
 
@@ -116,6 +121,7 @@ impl Verifier {
             step: None,
             stage: Stage::Unknown,
             calls: Calls::unknown(),
+            between: Between::unknown(),
             ..Self::new()
         }
     }
@@ -209,6 +215,11 @@ impl Verifier {
         if self.begins(event)? {
             return Ok(());
         }
+        self.happens(event)
+    }
+
+    /// An event of a run that goes on.
+    fn happens(&mut self, event: &Event) -> Result<(), Broken> {
         match event {
             Event::RunStarted(_) => Err(("E2", "the run has started before")),
             Event::RunResumed(_) if self.stage == Stage::Unknown => Ok(()),
@@ -269,6 +280,13 @@ impl Verifier {
                 self.in_batch()?;
                 self.calls.closed(request, true)
             }
+            Event::SteeringDelivered(_)
+            | Event::SteeringApplied(_)
+            | Event::BoundaryApplied(_)
+            | Event::CompactionStarted { .. }
+            | Event::CompactionCompleted(_)
+            | Event::CompactionFailed(_)
+            | Event::CompactionCancelled => self.added(event),
         }
     }
 
@@ -323,6 +341,7 @@ impl Verifier {
     /// A terminal to which a step that ended as `after` agrees.
     fn terminal(&mut self, revision: Revision, after: Stage) -> Result<(), Broken> {
         self.calls.all_finished()?;
+        self.between.at_rest()?;
         let between = matches!(self.stage, Stage::Between | Stage::Unknown);
         if !between && self.stage != after {
             let ended = matches!(self.stage, Stage::StepFailed | Stage::StepCancelled);
@@ -340,6 +359,7 @@ impl Verifier {
     }
 
     fn step_started(&mut self, step: u32) -> Result<(), Broken> {
+        self.between.step_started()?;
         if !matches!(self.stage, Stage::Between | Stage::Unknown) {
             return Err(("E3", "a step starts while another is open, or after the last one"));
         }
@@ -367,6 +387,7 @@ impl Verifier {
             }
         }
         self.calls.all_finished()?;
+        self.between.step_ended()?;
         self.stage = as_;
         Ok(())
     }
@@ -410,87 +431,5 @@ impl Verifier {
         }
         self.stage = Stage::Completed;
         Ok(())
-    }
-}
-
-/// Checks all events that `log` holds, their encoded bytes, and that its ledger names what is open (L1, X5).
-///
-/// # Errors
-///
-/// The first [`Violation`].
-pub fn verify_log(log: &EventLog) -> Result<(), Violation> {
-    let whole = log.first_seq() == Seq(1);
-    let mut verifier = if whole { Verifier::new() } else { Verifier::tail() };
-    let mut before = log.end() - log.bytes();
-    for envelope in log.iter() {
-        verifier.observe(envelope)?;
-        let mut len = crate::json::Len::default();
-        envelope.write(log.run_id(), &mut len);
-        if before + len.0 != envelope.end {
-            return Err(Violation {
-                rule: "L1",
-                what: "its encoded bytes are not what it says",
-                seq: envelope.seq,
-            });
-        }
-        before = envelope.end;
-    }
-    verifier.agree(log)
-}
-
-/// Checks events whose head is missing, such as a page of a log.
-///
-/// # Errors
-///
-/// The first [`Violation`].
-pub fn verify_tail<'a>(events: impl IntoIterator<Item = &'a Envelope>) -> Result<(), Violation> {
-    let mut verifier = Verifier::tail();
-    events.into_iter().try_for_each(|envelope| verifier.observe(envelope))
-}
-
-impl Verifier {
-    /// Whether `log`, whose events were all observed, keeps the right ledger of what is open (X5).
-    ///
-    /// # Errors
-    ///
-    /// [`Violation`] says what the ledger has wrong.
-    pub fn agree(&self, log: &EventLog) -> Result<(), Violation> {
-        let ledger = log.open();
-        let broken = |what| Err(Violation { rule: "X5", what, seq: log.last_seq() });
-        if self.next.is_some_and(|next| next != log.last_seq().0 + 1) {
-            return broken("the log holds other events than were observed");
-        }
-        if ledger.closed != self.is_closed() || ledger.started != (self.run != RunState::New) {
-            return broken("the ledger is wrong about the run");
-        }
-        if self.stage == Stage::Unknown {
-            return Ok(());
-        }
-        let step = match self.stage {
-            Stage::Between | Stage::StepFailed | Stage::StepCancelled => None,
-            Stage::Unknown
-            | Stage::Opened
-            | Stage::Attempt(_)
-            | Stage::Failed(_)
-            | Stage::Reset { .. }
-            | Stage::Cancelled
-            | Stage::Completed => self.step,
-        };
-        if ledger.step != step && self.step.is_some() {
-            return broken("the ledger is wrong about the step");
-        }
-        let fits = match (self.stage, ledger.attempt) {
-            (Stage::Attempt(own), Some(open)) => {
-                own.op.is_none_or(|op| op == open.op)
-                    && own.number.is_none_or(|number| number == open.attempt)
-                    && own.position.is_none_or(|position| position == open.position)
-            }
-            (Stage::Attempt(_), None) => false,
-            (_, open) => open.is_none(),
-        };
-        if !fits {
-            return broken("the ledger is wrong about the attempt");
-        }
-        if self.calls.agree(ledger) { Ok(()) } else { broken("the ledger is wrong about calls or requests") }
     }
 }

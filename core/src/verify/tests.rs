@@ -6,6 +6,7 @@ use crate::error::RunError;
 use crate::event::{Metrics, ModelCompleted, ModelFailed, ModelStarted, Position, RunFailed, RunStarted};
 use crate::event::{ResetReason, StreamReset, ToolCallDelta, ToolUpdated, UsageUpdated};
 use crate::id::{CallRef, RunId, SessionId};
+use crate::log::EventLog;
 use crate::message::{ToolCall, ToolResult, ToolStatus};
 use crate::model::{Completion, Problem};
 use crate::outcome::{Answer, CancelCause, StopReason};

@@ -231,7 +231,7 @@ fn at_the_least_log_no_unread_event_is_evicted_and_every_close_has_room() {
 fn attempts_that_fail_by_time_alone_evict_nothing_unread() {
     let mut deadlines = Deadlines::default();
     deadlines.attempt = Some(seconds(1));
-    let attempts = 400;
+    let attempts = 300;
     let policy = policy(|policy| {
         policy.attempts = attempts;
         policy.first_wait = std::time::Duration::from_millis(1);

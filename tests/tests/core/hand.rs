@@ -1,18 +1,21 @@
 //! A run that a test steps by hand.
 
+use runloom_core::boundary::{BoundaryAnswer, BoundaryError};
+use runloom_core::compaction::{Compaction, CompactionFault};
 use runloom_core::config::{Config, Deadlines, Limits, RetryPolicy};
 use runloom_core::error::{Misuse, RunError};
 use runloom_core::event::{Envelope, Event};
 use runloom_core::history::History;
-use runloom_core::id::{CommandId, OpId, Revision, RunId, SessionId};
-use runloom_core::input::{AbortCause, Reader, Start};
+use runloom_core::id::{CommandId, OpId, Revision, RunId, SessionId, SteerId};
+use runloom_core::input::{AbortCause, Reader, Retract, Start, SteerInput};
 use runloom_core::laws::{Checked, Depth};
-use runloom_core::message::Part;
+use runloom_core::message::{Message, Part};
 use runloom_core::model::{
     CallDelta, Completion, FinalCall, Finish, ModelItem, ModelSpec, Problem, ProblemKind,
 };
 use runloom_core::outcome::{Outcome, RunResult};
 use runloom_core::output::{CancelReply, Reply, Work};
+use runloom_core::steer::{RetractReply, SteerError};
 use runloom_core::text::Text;
 use runloom_core::time::Time;
 use runloom_core::tool::{Access, ToolEnd, ToolFault, ToolItem, ToolOutput, ToolSpec, Verdict};
@@ -303,6 +306,102 @@ impl Hand {
         }
     }
 
+    fn command(&mut self) -> CommandId {
+        self.commands += 1;
+        CommandId(self.commands)
+    }
+
+    /// The reply to the command that was given last; other outputs may stand around it.
+    #[track_caller]
+    fn reply(&self, own: CommandId) -> Reply {
+        let reply = self.outputs.iter().rev().find_map(|output| match output {
+            Output::Reply { command, reply } if *command == own => Some(reply.clone()),
+            _ => None,
+        });
+        reply.expect("a reply")
+    }
+
+    /// People add an input under this id.
+    #[track_caller]
+    pub(crate) fn steer(&mut self, id: &str, text: &str) -> Result<String, SteerError> {
+        self.steer_parts(Some(id), vec![Part::Text(text.into())])
+    }
+
+    #[track_caller]
+    pub(crate) fn steer_parts(&mut self, id: Option<&str>, parts: Vec<Part>) -> Result<String, SteerError> {
+        let command = self.command();
+        let id = id.map(|id| SteerId::new(id).unwrap());
+        self.give(Input::Steer(Box::new(SteerInput { command, id, parts })));
+        match self.reply(command) {
+            Reply::Steer(reply) => reply.map(|id| id.as_str().to_owned()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn retract(&mut self, id: &str) -> RetractReply {
+        let command = self.command();
+        self.give(Input::Retract(Box::new(Retract { command, id: SteerId::new(id).unwrap() })));
+        match self.reply(command) {
+            Reply::Retract(reply) => reply,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The source answers `op`.
+    #[track_caller]
+    pub(crate) fn boundary(&mut self, op: OpId, answer: BoundaryAnswer) -> Result<bool, BoundaryError> {
+        let command = self.command();
+        self.give(Input::Boundary { op, command, answer });
+        match self.reply(command) {
+            Reply::Boundary(reply) => reply,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The source answers the question that was asked last, with this text or nothing.
+    #[track_caller]
+    pub(crate) fn tells(&mut self, text: &str) -> bool {
+        let parts = if text.is_empty() { Vec::new() } else { vec![Part::Text(text.into())] };
+        self.boundary(self.op(), BoundaryAnswer::Input(parts)).expect("it is in bounds")
+    }
+
+    /// Where the source was asked, in order.
+    pub(crate) fn asked(&self) -> Vec<&'static str> {
+        let asked = |output: &Output| match output {
+            Output::Begin { work: Work::Boundary(request), .. } => Some(request.boundary.as_str()),
+            _ => None,
+        };
+        self.outputs.iter().filter_map(asked).collect()
+    }
+
+    /// The compactions that were asked for, in order: what set each off, and how many messages it replaces.
+    pub(crate) fn compactions(&self) -> Vec<(&'static str, usize)> {
+        let asked = |output: &Output| match output {
+            Output::Begin { work: Work::Compact(request), .. } => {
+                Some((request.trigger.as_str(), request.cut))
+            }
+            _ => None,
+        };
+        self.outputs.iter().filter_map(asked).collect()
+    }
+
+    #[track_caller]
+    pub(crate) fn compacted(&mut self, result: Result<Compaction, CompactionFault>) -> Next {
+        let op = self.op();
+        self.give(Input::Compacted { op, result: result.map(Box::new).map_err(Box::new) })
+    }
+
+    /// The ids of the inputs that the outcome returns.
+    pub(crate) fn unapplied(&self) -> Vec<&str> {
+        self.outcome().unapplied.iter().map(|steer| steer.id.as_str()).collect()
+    }
+
+    /// The texts of the messages in the outcome's history, with their roles' first letters.
+    pub(crate) fn said(&self) -> Vec<String> {
+        self.outcome().history.iter().map(|message| said(message)).collect()
+    }
+
     #[track_caller]
     pub(crate) fn abort(&mut self, cause: AbortCause) -> Next {
         self.give(Input::Abort(cause))
@@ -384,4 +483,17 @@ pub(crate) fn delta(index: Option<u32>, id: &str, name: &str, arguments: &str) -
         name: some(name),
         arguments: arguments.into(),
     }))
+}
+
+/// A message's text, behind its role's first letter.
+pub(crate) fn said(message: &Message) -> String {
+    let text: Vec<&str> = message
+        .parts()
+        .iter()
+        .filter_map(|part| match part {
+            Part::Text(text) => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    format!("{} {}", &message.role().as_str()[..1], text.join("|"))
 }

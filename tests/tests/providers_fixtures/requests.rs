@@ -238,3 +238,26 @@ fn keys_stand_in_one_secret_header() {
     assert!(beta.headers(None).iter().any(|h| h.name() == "anthropic-beta" && h.value() == "a,b"));
     assert_eq!((Anthropic::new().path(), azure.path()), ("/v1/messages", "/chat/completions"));
 }
+
+// proves: B7
+#[test]
+fn boundary_input_is_framed_text_of_the_users_side() {
+    let bounds = MessageBounds { parts: 9, text: 1 << 20, image: 1 << 20 };
+    let picture = image(ImageData::Url("https://example.org/pond.png".into()));
+    let parts = vec![text("The pond is full."), picture];
+    let messages = [(Role::User, vec![text("Hello.")]), (Role::Boundary, parts)];
+    let message = |(n, (role, parts)): (usize, (Role, Vec<Part>))| {
+        Message::new(MessageId::new(format!("m{n}")).unwrap(), role, parts, &bounds).unwrap()
+    };
+    let all = messages.into_iter().enumerate().map(message);
+    let history = History::from_messages(HistoryBounds::default(), all).unwrap();
+    for (name, wire) in codecs() {
+        let body = wire.encode(&request(history.clone())).unwrap();
+        let json: Value = serde_json::from_slice(&body).unwrap();
+        let said = json["messages"].as_array().unwrap().last().unwrap();
+        assert_eq!(said["role"], "user", "{name}");
+        let said = said.to_string();
+        let frame = said.find("not from the user").unwrap_or_else(|| panic!("{name}: no frame in {said}"));
+        assert!(frame < said.find("The pond is full.").unwrap(), "{name}: {said}");
+    }
+}

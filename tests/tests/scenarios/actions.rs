@@ -18,6 +18,9 @@ use std::sync::Arc;
 
 /// The input that `line` stands for.
 pub(crate) fn input(stage: &Stage, line: &str) -> Input {
+    if let Some(input) = crate::additions::input(stage, line) {
+        return input;
+    }
     let mut words = Words::new(line);
     match words.next() {
         "start" => Input::Start(Box::new(stage.setup.start(words.text()))),

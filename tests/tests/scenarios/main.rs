@@ -12,6 +12,7 @@
 //! `silent`. To look: `history` `request` `requests` `offered` `log` `late`. And `panic`: the machine has a defect.
 
 mod actions;
+mod additions;
 mod people;
 mod setup;
 mod stage;

@@ -2,6 +2,7 @@
 
 use crate::people;
 use crate::words::{Words, number, span};
+use runloom_core::compaction::CompactionPolicy;
 use runloom_core::config::{Config, Deadlines, Limits, RetryPolicy};
 use runloom_core::history::{History, HistoryBounds};
 use runloom_core::id::{MessageId, Revision, RunId, SessionId};
@@ -25,6 +26,9 @@ pub(crate) struct Setup {
     revision: u64,
     reader: Reader,
     cancelled: bool,
+    /// The policy of the compactor that there is.
+    compaction: Option<CompactionPolicy>,
+    boundaries: bool,
     answerers: Answerers,
     suspends: bool,
 }
@@ -44,6 +48,8 @@ impl Setup {
             revision: 0,
             reader: Reader::Primary,
             cancelled: false,
+            compaction: None,
+            boundaries: false,
             answerers: Answerers::default(),
             suspends: false,
         }
@@ -57,6 +63,8 @@ impl Setup {
             "least_log" => self.least_log = true,
             "deadlines" => self.deadlines(&mut words),
             "retry" => self.retry(&mut words),
+            "compaction" => self.compaction = Some(crate::additions::policy(&mut words)),
+            "boundaries" => self.boundaries = true,
             "pointer" => self.pointer = Some(words.text()),
             "facts" => self.facts.push(words.text()),
             "tool_spec" => self.tools.push(Arc::new(tool(&mut words))),
@@ -109,6 +117,9 @@ impl Setup {
                 "question_bytes" => limits.question_bytes = number(value),
                 "answer_bytes" => limits.answer_bytes = number(value),
                 "approvals" => limits.approvals = count(value),
+                "steers" => limits.steers = count(value),
+                "steer_bytes" => limits.steer_bytes = number(value),
+                "boundary_bytes" => limits.boundary_bytes = number(value),
                 "late" => limits.late = count(value),
                 other => panic!("there is no limit {other:?}"),
             }
@@ -126,6 +137,7 @@ impl Setup {
                 "model_call" => deadlines.model_call = value,
                 "tool" => deadlines.tool = value,
                 "host_input" => deadlines.host_input = value,
+                "compaction" => deadlines.compaction = value,
                 "run" => deadlines.run = value,
                 other => panic!("there is no deadline {other:?}"),
             }
@@ -156,6 +168,9 @@ impl Setup {
         let config = Config::new(limits).expect("limits that fit together");
         let config = config.deadlines(self.deadlines).and_then(|config| config.retry(self.retry));
         let mut config = config.expect("valid deadlines and retries");
+        if let Some(policy) = self.compaction {
+            config = config.compaction(policy).expect("a valid policy");
+        }
         if let Some(pointer) = &self.pointer {
             config = config.limits_pointer(pointer);
         }
@@ -181,6 +196,8 @@ impl Setup {
             .tools(self.tools.clone())
             .reader(self.reader)
             .cancelled(self.cancelled)
+            .boundaries(self.boundaries)
+            .compacts(self.compaction.is_some())
             .answerers(self.answerers)
             .suspends(self.suspends)
     }

@@ -5,6 +5,7 @@ use crate::assemble::parses;
 use crate::json::Object;
 use crate::message::{Image, ImageData, Message, Part, ProviderContext, ToolCall, ToolResult};
 use crate::model::{ModelParameters, ModelRequest, Problem, ToolChoice};
+use crate::provider::BOUNDARY_FRAME;
 use crate::provider::wire::{Body, IdRule, WireIds, array, invalid};
 use crate::text::Text;
 use crate::tool::ToolSpec;
@@ -142,11 +143,14 @@ impl Writer<'_> {
     fn message(&mut self, message: &Message) {
         use crate::message::Role;
         let side = match message.role() {
-            Role::User | Role::Tool => Side::User,
+            Role::User | Role::Tool | Role::Boundary => Side::User,
             Role::Assistant | Role::AbortedAssistant => Side::Assistant,
         };
         if side == Side::Assistant {
             self.ids.turn();
+        }
+        if message.role() == Role::Boundary {
+            write_text(self.block(side), BOUNDARY_FRAME);
         }
         for part in message.parts() {
             match part {

@@ -5,6 +5,7 @@ use crate::assemble::parses;
 use crate::json::{Object, string};
 use crate::message::{Image, Message, Part, Role, ToolResult};
 use crate::model::{ModelParameters, ModelRequest, Problem, ToolChoice};
+use crate::provider::BOUNDARY_FRAME;
 use crate::provider::dialect::{Dialect, MaxTokens, ReasoningEcho, ReasoningRequest, SystemRole};
 use crate::provider::wire::{Body, WireIds, array, image_url, invalid};
 use crate::text::Text;
@@ -161,6 +162,7 @@ impl Writer<'_> {
     fn message(&mut self, message: &Message) -> bool {
         match message.role() {
             Role::User => self.user(message),
+            Role::Boundary => self.boundary(message),
             Role::Assistant | Role::AbortedAssistant => self.assistant(message),
             Role::Tool => self.results(message),
         }
@@ -173,6 +175,24 @@ impl Writer<'_> {
             Part::Text(_) | Part::ToolCall(_) | Part::ToolResult(_) | Part::Context(_) => None,
         });
         self.user_pieces(&pieces.collect::<Vec<_>>())
+    }
+
+    /// Framed as what it is; in one text, since many servers take nothing else where there is no image.
+    fn boundary(&mut self, message: &Message) -> bool {
+        let mut text = String::from(BOUNDARY_FRAME);
+        let mut images = Vec::new();
+        for part in message.parts() {
+            match part {
+                Part::Text(piece) => {
+                    text.push('\n');
+                    text.push_str(piece);
+                }
+                Part::Image(image) => images.push(Piece::Image(image)),
+                Part::ToolCall(_) | Part::ToolResult(_) | Part::Context(_) => {}
+            }
+        }
+        images.insert(0, Piece::Text(&text));
+        self.user_pieces(&images)
     }
 
     fn user_pieces(&mut self, pieces: &[Piece<'_>]) -> bool {

@@ -1,18 +1,18 @@
 //! A model call: its attempts, and what their streams say (M3, M6-M8, R1-R5, R10, T7).
 
-use super::{Ending, Flow};
+mod content;
+
+use super::{Ending, Flow, compact};
 use crate::assemble::{Assembler, Response, Violation};
 use crate::clock::{Clock, Idle};
-use crate::config::MAX_DETAIL;
 use crate::error::RunError;
 use crate::event::{
-    Diagnostic, Event, HostedTool, Metrics, ModelCompleted, ModelFailed, ModelStarted, Position, ResetReason,
-    StreamReset, ToolCallDelta, UsageUpdated,
+    Event, Metrics, ModelCompleted, ModelFailed, ModelStarted, Position, ResetReason, StreamReset,
 };
-use crate::id::{CallRef, OpId, check_id};
-use crate::json::{encoded_len, encoded_prefix};
+use crate::id::OpId;
+use crate::json::encoded_prefix;
 use crate::machine::{Machine, OpKind};
-use crate::model::{Activity, CallDelta, Completion, Finish, ModelItem, ModelRequest, Problem, ProblemKind};
+use crate::model::{Completion, Finish, ModelItem, ModelRequest, Problem, ProblemKind};
 use crate::output::{Outbox, WakeReason, Work};
 use crate::problem::clean;
 use crate::retry::{Decision, decide};
@@ -30,6 +30,8 @@ pub(crate) struct ModelCall {
     request: ModelRequest,
     failures: u32,
     malformed: u32,
+    /// Whether the history was compacted, or was to be, because it was too large.
+    recovered: bool,
     deadline: Option<Time>,
     attempt: Attempt,
 }
@@ -69,7 +71,8 @@ pub(crate) fn begin(m: &mut Machine, out: &mut Outbox) -> Option<Box<ModelCall>>
     };
     let deadline = m.config.deadlines.model_call.map(|span| m.now.after(span));
     let attempt = Attempt::idle(m);
-    let mut call = Box::new(ModelCall { request, failures: 0, malformed: 0, deadline, attempt });
+    let mut call =
+        Box::new(ModelCall { request, failures: 0, malformed: 0, recovered: false, deadline, attempt });
     call.next_attempt(m, out);
     Some(call)
 }
@@ -168,6 +171,10 @@ impl ModelCall {
                 self.on_activity(m, *activity);
                 Ok(())
             }
+            ModelItem::Steering(item) => {
+                self.on_steering(m, &item, out);
+                Ok(())
+            }
             ModelItem::Alive => Ok(()),
             ModelItem::Done(completion) => return self.on_done(m, *completion),
             ModelItem::Failed(problem) => {
@@ -195,137 +202,6 @@ impl ModelCall {
         self.attempt.live = false;
     }
 
-    fn show(&mut self, m: &mut Machine, event: Event) {
-        self.attempt.position = Position::Partial;
-        m.emit(event);
-    }
-
-    fn token(&mut self, m: &Machine) {
-        let attempt = &mut self.attempt;
-        attempt.idle.wakes(m.now);
-        if attempt.first_token.is_none() {
-            attempt.first_token = Some(m.now);
-            attempt.idle_before_first_token = attempt.idle.passed(m.now);
-        }
-    }
-
-    fn on_text(&mut self, m: &mut Machine, text: Text, refusal: bool) -> Result<(), Violation> {
-        if text.is_empty() {
-            return Ok(());
-        }
-        self.attempt.assembler.text(&text)?;
-        self.token(m);
-        self.deltas(m, &text, if refusal { Event::RefusalDelta } else { Event::TextDelta });
-        Ok(())
-    }
-
-    /// Reasoning is shown, not stored; one item may be no larger than a whole response.
-    fn on_display(
-        &mut self,
-        m: &mut Machine,
-        text: &Text,
-        event: fn(Text) -> Event,
-    ) -> Result<(), Violation> {
-        let (limit, observed) = (m.config.limits.response_bytes, encoded_len(text));
-        if observed > limit {
-            return Err(Violation::Oversized { what: "bytes of reasoning in one item", limit, observed });
-        }
-        if !text.is_empty() {
-            self.token(m);
-            self.deltas(m, text, event);
-        }
-        Ok(())
-    }
-
-    /// Records text in pieces of the delta bound.
-    fn deltas(&mut self, m: &mut Machine, text: &Text, event: fn(Text) -> Event) {
-        let most = m.config.limits.delta_bytes;
-        // No escape is longer than six bytes a byte.
-        if text.len() as u64 * 6 <= most || encoded_len(text) <= most {
-            self.show(m, event(text.clone()));
-            return;
-        }
-        let mut rest = text.as_str();
-        while !rest.is_empty() {
-            let piece = encoded_prefix(rest, most);
-            self.show(m, event(Text::new(piece)));
-            rest = rest.get(piece.len()..).unwrap_or_default();
-        }
-    }
-
-    fn on_call_delta(&mut self, m: &mut Machine, delta: &CallDelta) -> Result<(), Violation> {
-        let ordinal = self.attempt.assembler.call_delta(delta)?;
-        self.token(m);
-        self.call_deltas(m, ordinal, delta.name.as_ref(), &delta.arguments);
-        Ok(())
-    }
-
-    fn on_call(&mut self, m: &mut Machine, call: &crate::model::FinalCall) -> Result<(), Violation> {
-        if let Some(ordinal) = self.attempt.assembler.call(call)? {
-            self.token(m);
-            self.call_deltas(m, ordinal, Some(&call.name), &call.arguments);
-        }
-        Ok(())
-    }
-
-    fn call_deltas(&mut self, m: &mut Machine, ordinal: u32, name: Option<&Text>, arguments: &Text) {
-        let call = CallRef { step: m.step, ordinal };
-        let mut name = name.filter(|name| !name.is_empty()).map(|name| Text::new(encoded_prefix(name, 256)));
-        let mut rest = arguments.as_str();
-        while name.is_some() || !rest.is_empty() {
-            let piece = encoded_prefix(rest, m.config.limits.delta_bytes);
-            rest = rest.get(piece.len()..).unwrap_or_default();
-            let delta = ToolCallDelta { call, name: name.take(), arguments: Text::new(piece) };
-            self.show(m, Event::ToolCallDelta(Arc::new(delta)));
-        }
-    }
-
-    fn on_usage(&mut self, m: &mut Machine, usage: &Usage) {
-        let attempt = &mut self.attempt;
-        attempt.reported = true;
-        attempt.usage.replace(usage);
-        let update = UsageUpdated { op: attempt.op, request: attempt.physical, usage: attempt.usage };
-        m.emit(Event::UsageUpdated(Arc::new(update)));
-        // What is not recorded is not billed.
-        if !m.interrupted {
-            m.request = attempt.usage;
-        }
-    }
-
-    fn on_activity(&mut self, m: &mut Machine, activity: Activity) {
-        let event = match activity {
-            Activity::RequestRetry { kind, delay } => {
-                m.settle_request();
-                self.attempt.usage = Usage::default();
-                self.attempt.reported = false;
-                self.attempt.physical += 1;
-                // The wait is none of the model's time (T7).
-                self.attempt.idle.wait(m.now, delay);
-                return m.emit(Event::RequestRetry { kind, delay });
-            }
-            Activity::WebSearch { detail } => Event::WebSearch { detail: clean(&detail, MAX_DETAIL) },
-            Activity::HostedTool { name, detail } => Event::HostedTool(Arc::new(HostedTool {
-                name: clean(&name, 256),
-                detail: clean(&detail, MAX_DETAIL),
-            })),
-            Activity::Diagnostic { name, value } => return self.on_fact(m, &name, &value),
-        };
-        self.show(m, event);
-    }
-
-    /// Records a fact if its namespace is allowed and it is within bounds (M5); half a fact would be a wrong one.
-    fn on_fact(&mut self, m: &mut Machine, name: &Text, value: &Text) {
-        let namespace = name.split_once('.').map_or("", |(namespace, _)| namespace);
-        let allowed = m.config.fact_namespaces.iter().any(|allowed| *allowed == namespace);
-        let small = encoded_len(value) <= m.config.limits.fact_bytes && check_id(name).is_ok();
-        if !allowed || !small || self.attempt.facts >= m.config.limits.facts {
-            return;
-        }
-        self.attempt.facts += 1;
-        let fact = Diagnostic { name: name.clone(), value: clean(value, m.config.limits.fact_bytes) };
-        m.emit(Event::Diagnostic(Arc::new(fact)));
-    }
-
     fn on_done(&mut self, m: &mut Machine, completion: Completion) -> Flow {
         self.end_op(m);
         if completion.finish == Some(Finish::Error) {
@@ -350,9 +226,19 @@ impl ModelCall {
                 if !m.interrupted {
                     m.usage.add(&self.attempt.usage);
                 }
+                self.answered(m);
                 Flow::Respond(Box::new(response), completion)
             }
             Err(violation) => self.malformed(m, violation.into()),
+        }
+    }
+
+    /// The model has read what it was sent, and said how much that was.
+    fn answered(&self, m: &mut Machine) {
+        m.fresh = None;
+        m.steers.turn_ends();
+        if let Some(reported) = self.attempt.usage.input_tokens {
+            m.context.measure(reported, m.sent, &m.config.compaction);
         }
     }
 
@@ -367,6 +253,7 @@ impl ModelCall {
     }
 
     fn reset(&self, m: &mut Machine, reason: ResetReason) {
+        m.steers.reset();
         m.emit(Event::StreamReset(Arc::new(StreamReset { reason, position: self.attempt.position })));
     }
 
@@ -385,6 +272,12 @@ impl ModelCall {
 
     fn fail(&mut self, m: &mut Machine, problem: Problem) -> Flow {
         self.record_failure(m, &problem);
+        if problem.kind == ProblemKind::ContextOverflow && self.may_recover(m) {
+            self.recovered = true;
+            self.discard(m);
+            self.reset(m, ResetReason::ContextOverflow);
+            return Flow::Overflow(Box::new(problem));
+        }
         self.failures += 1;
         match decide(&m.config.retry, &problem, self.request.attempt, self.failures) {
             // At the end of time no wait passes any more.
@@ -398,12 +291,25 @@ impl ModelCall {
         }
     }
 
+    /// Whether a context that was too large is compacted: once in a model call, and if an attempt is left (K5, R1).
+    fn may_recover(&self, m: &Machine) -> bool {
+        !self.recovered && self.request.attempt < m.config.retry.attempts && compact::can_recover(m)
+    }
+
+    /// Goes on with the history that came of the compaction.
+    pub(crate) fn go_on(&mut self, m: &mut Machine, out: &mut Outbox) {
+        self.request.history = m.history.clone();
+        m.sent = m.plain_estimate();
+        self.next_attempt(m, out);
+    }
+
     /// What an abandoned or malformed attempt brought is void (R4).
     fn discard(&mut self, m: &Machine) {
         self.attempt.assembler = Assembler::new(m.step, m.config.response_bounds());
     }
 
-    fn error(&self, m: &Machine, mut problem: Problem) -> RunError {
+    /// The run's error for want of a further attempt.
+    pub(crate) fn error(&self, m: &Machine, mut problem: Problem) -> RunError {
         // A wait that nobody is asked to sit through makes the failure a permanent one, with a time to come back (R7).
         if problem.retry_after.is_some_and(|hint| hint > m.config.retry.give_up_hint) {
             problem.retryable = Some(false);

@@ -1,0 +1,91 @@
+//! Whole logs and tails of logs, and whether a log's ledger agrees with its events (L1, X5).
+
+use super::{RunState, Stage, Verifier, Violation};
+use crate::event::Envelope;
+use crate::id::Seq;
+use crate::log::EventLog;
+
+/// Checks all events that `log` holds, their encoded bytes, and that its ledger names what is open (L1, X5).
+///
+/// # Errors
+///
+/// The first [`Violation`].
+pub fn verify_log(log: &EventLog) -> Result<(), Violation> {
+    let whole = log.first_seq() == Seq(1);
+    let mut verifier = if whole { Verifier::new() } else { Verifier::tail() };
+    let mut before = log.end() - log.bytes();
+    for envelope in log.iter() {
+        verifier.observe(envelope)?;
+        let mut len = crate::json::Len::default();
+        envelope.write(log.run_id(), &mut len);
+        if before + len.0 != envelope.end {
+            return Err(Violation {
+                rule: "L1",
+                what: "its encoded bytes are not what it says",
+                seq: envelope.seq,
+            });
+        }
+        before = envelope.end;
+    }
+    verifier.agree(log)
+}
+
+/// Checks events whose head is missing, such as a page of a log.
+///
+/// # Errors
+///
+/// The first [`Violation`].
+pub fn verify_tail<'a>(events: impl IntoIterator<Item = &'a Envelope>) -> Result<(), Violation> {
+    let mut verifier = Verifier::tail();
+    events.into_iter().try_for_each(|envelope| verifier.observe(envelope))
+}
+
+impl Verifier {
+    /// Whether `log`, whose events were all observed, keeps the right ledger of what is open (X5).
+    ///
+    /// # Errors
+    ///
+    /// [`Violation`] says what the ledger has wrong.
+    pub fn agree(&self, log: &EventLog) -> Result<(), Violation> {
+        let ledger = log.open();
+        let broken = |what| Err(Violation { rule: "X5", what, seq: log.last_seq() });
+        if self.next.is_some_and(|next| next != log.last_seq().0 + 1) {
+            return broken("the log holds other events than were observed");
+        }
+        if ledger.closed != self.is_closed() || ledger.started != (self.run != RunState::New) {
+            return broken("the ledger is wrong about the run");
+        }
+        if self.stage == Stage::Unknown {
+            return Ok(());
+        }
+        let step = match self.stage {
+            Stage::Between | Stage::StepFailed | Stage::StepCancelled => None,
+            Stage::Unknown
+            | Stage::Opened
+            | Stage::Attempt(_)
+            | Stage::Failed(_)
+            | Stage::Reset { .. }
+            | Stage::Cancelled
+            | Stage::Completed => self.step,
+        };
+        if ledger.step != step && self.step.is_some() {
+            return broken("the ledger is wrong about the step");
+        }
+        let fits = match (self.stage, ledger.attempt) {
+            (Stage::Attempt(own), Some(open)) => {
+                own.op.is_none_or(|op| op == open.op)
+                    && own.number.is_none_or(|number| number == open.attempt)
+                    && own.position.is_none_or(|position| position == open.position)
+            }
+            (Stage::Attempt(_), None) => false,
+            (_, open) => open.is_none(),
+        };
+        if !fits {
+            return broken("the ledger is wrong about the attempt");
+        }
+        if !self.between.agrees(ledger) {
+            return broken("the ledger is wrong about the compaction");
+        }
+        if self.calls.agree(ledger) { Ok(()) } else { broken("the ledger is wrong about calls or requests") }
+    }
+}
