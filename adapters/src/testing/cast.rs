@@ -193,11 +193,11 @@ impl Cast {
 
 /// Whether the answer is of the request's kind.
 fn fits(answer: &HostAnswer, request: &HostRequest) -> bool {
-    match (answer, &request.kind) {
-        (HostAnswer::Refused(_), _) => true,
-        (HostAnswer::Allow { .. } | HostAnswer::Deny { .. }, RequestKind::Approval { .. }) => true,
-        (HostAnswer::Choices(_) | HostAnswer::Value(_), RequestKind::Question(_)) => true,
-        (HostAnswer::Result(_), RequestKind::Call) => true,
-        _ => false,
-    }
+    matches!(
+        (answer, &request.kind),
+        (HostAnswer::Refused(_), _)
+            | (HostAnswer::Allow { .. } | HostAnswer::Deny { .. }, RequestKind::Approval { .. })
+            | (HostAnswer::Choices(_) | HostAnswer::Value(_), RequestKind::Question(_))
+            | (HostAnswer::Result(_), RequestKind::Call)
+    )
 }

@@ -199,7 +199,7 @@ fn a_remembered_consent_answers_its_equals() {
     let requests = run.requests();
     run.respond(&requests[1].id, HostAnswer::allow_always()).unwrap();
     assert_eq!(run.requests().len(), 1);
-    assert!(matches!(run.respond(&requests[0].id, HostAnswer::allow()), Err(_)));
+    assert!(run.respond(&requests[0].id, HostAnswer::allow()).is_err());
     run.respond(&requests[2].id, HostAnswer::deny("no")).unwrap();
     assert!(driver.run());
     assert_eq!(count(run.handle(), "host_input.answered"), 3);

@@ -94,7 +94,6 @@ async fn answers(mut run: Run) -> Run {
             answer(&control, request);
         }
     }
-    drop(events);
     run
 }
 

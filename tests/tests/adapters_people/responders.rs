@@ -13,6 +13,8 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+/// How a responder answers.
+type Answers = fn() -> Answering;
 type Answering = Pin<Box<dyn Future<Output = Option<HostAnswer>> + Send>>;
 
 fn value(text: &str) -> HostAnswer {
@@ -69,7 +71,7 @@ fn a_responder_answers_all_kinds() {
 // proves: H2
 #[test]
 fn without_an_answer_the_handle_decides() {
-    let cases: [(&str, fn() -> Answering); 4] = [
+    let cases: [(&str, Answers); 4] = [
         ("declines", || Box::pin(async { None })),
         ("invalid", || Box::pin(async { Some(HostAnswer::value("7")) })),
         ("kind", || Box::pin(async { Some(HostAnswer::deny("no")) })),
