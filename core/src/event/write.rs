@@ -1,6 +1,8 @@
 //! Canonical encoding of events (L6): one writer for bytes and for their number.
 
-use super::{Envelope, Event, Metrics, ModelCompleted, ModelFailed, ResetReason, RunFailed, StreamReset};
+use super::{
+    Envelope, Event, Metrics, ModelCompleted, ModelFailed, ResetReason, RunFailed, StreamReset, ToolUpdated,
+};
 use super::{context, host_input};
 use crate::config::CLOSING_TEXT;
 use crate::error::RunError;
@@ -85,12 +87,7 @@ impl Event {
                 o.str("call_id", &call.id).str("name", &call.name);
                 write_call(&mut o, call.call);
             }
-            Self::ToolUpdated(update) => {
-                o.str("call_id", &update.call.id)
-                    .u64("ordinal", u64::from(update.call.call.ordinal))
-                    .str("progress", &update.progress)
-                    .u64("step", u64::from(update.call.call.step));
-            }
+            Self::ToolUpdated(update) => write_update(&mut o, update),
             Self::ToolFinished(result) => write_result(&mut o, result),
             Self::HostInputRequested(request) => host_input::requested(&mut o, request),
             Self::HostInputAnswered(answered) => host_input::answered(&mut o, answered),
@@ -185,6 +182,13 @@ impl Event {
             | Self::ToolFinished(_) => {}
         }
     }
+}
+
+fn write_update<O: Out>(o: &mut Object<'_, O>, update: &ToolUpdated) {
+    o.str("call_id", &update.call.id)
+        .u64("ordinal", u64::from(update.call.call.ordinal))
+        .str("progress", &update.progress)
+        .u64("step", u64::from(update.call.call.step));
 }
 
 fn write_call<O: Out>(o: &mut Object<'_, O>, call: CallRef) {
