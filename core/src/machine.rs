@@ -83,6 +83,11 @@ impl Ops {
         self.live.remove(&op);
     }
 
+    /// Whether nothing is under way.
+    pub(crate) fn are_idle(&self) -> bool {
+        self.live.is_empty()
+    }
+
     /// The last operation that was begun.
     pub(crate) fn last(&self) -> u64 {
         self.last

@@ -1,5 +1,7 @@
 //! What an agent asks that another one called: the calling run asks it on.
 
+#![allow(clippy::unwrap_used)]
+
 use futures_lite::future::{block_on, zip};
 use runloom::testing::{Attempt, ScriptedModel, ScriptedTool};
 use runloom::{

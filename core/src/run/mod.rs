@@ -239,7 +239,8 @@ impl Run {
 
     /// Whether the run is to be put aside as soon as the transport is known to have nothing (H6).
     fn suspends_now(&self, batch: &Batch) -> bool {
-        self.m.suspends && !self.m.paused && batch.is_suspendable()
+        // While the responder works on a request, its answer is awaited: asked anew in each part, it might never get there.
+        self.m.suspends && !self.m.paused && batch.is_suspendable() && self.m.ops.are_idle()
     }
 
     /// Puts aside a run that waits for answers only, on a quiet wake.

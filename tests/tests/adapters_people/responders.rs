@@ -169,3 +169,25 @@ fn a_cancel_drops_the_responders_future() {
     assert_eq!(count(run.handle(), "host_input.cancelled"), 1);
     assert_ended(run.handle());
 }
+
+/// A run that is put aside by itself lets the responder come to its answer first, and is put aside once it has none.
+// proves: H2, H6
+#[test]
+fn a_run_is_not_put_aside_while_the_responder_works() {
+    for answers in [true, false] {
+        let responder = responder_fn(move |_, _| async move {
+            futures_lite::future::yield_now().await;
+            answers.then(HostAnswer::allow)
+        });
+        let gated =
+            ScriptedTool::new("gated").declared(|spec| spec.approval(ApprovalPolicy::Ask)).output("ran");
+        let parts = host(calling(["gated"])).tool(gated.clone()).responder(responder);
+        let session = session(parts);
+        let options = RunOptions::new().unattended().suspend_when_waiting();
+        let (run, driver) = session.start_with("go", options).unwrap();
+        let outcome = futures_lite::future::block_on(driver);
+        assert_eq!(outcome.answer().is_some(), answers, "{:?}", outcome.result);
+        assert_eq!(gated.calls(), usize::from(answers));
+        assert_eq!(count(run.handle(), "host_input.requested"), 1);
+    }
+}
