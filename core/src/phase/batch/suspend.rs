@@ -2,7 +2,6 @@
 
 use super::requests::Asker;
 use super::{Batch, Slot, State, result};
-use crate::input::Answerers;
 use crate::machine::Machine;
 use crate::message::ToolCall;
 use crate::output::Outbox;
@@ -95,10 +94,6 @@ pub(crate) fn resume(
         slot.started = call.started;
         slot
     });
-    if cancelled {
-        // Nobody is asked any more, so that nothing ends for want of someone who answers.
-        m.answerers = Answerers::default();
-    }
     let mut batch = Batch::of(slots.collect(), value.answer.clone());
     let waiting = u32::try_from(value.requests().count()).unwrap_or(u32::MAX);
     batch.requests.before = value.asked.saturating_sub(waiting);
