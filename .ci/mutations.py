@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Applies each mutation of tests/mutations/*.txt alone, and demands that the test it names fails.
 
-    python3 .ci/mutations.py [WORD ...]     all, or those whose rule, file, text or proof holds one of these words
+    python3 .ci/mutations.py [--first] [WORD ...]     all, or those whose rule, file, text or proof holds one of these
+                                                      words; --first: the first of each rule only
 
 The format is described at the head of tests/mutations/spine.txt. The tree is copied once; every mutation is one
 incremental build there. A mutation is broken, and the run fails, if its text is not found exactly once, if it does not
@@ -127,8 +128,10 @@ def check_proofs(tree, chosen):
 
 
 def main():
-    words = sys.argv[1:]
+    words = [word for word in sys.argv[1:] if word != "--first"]
     chosen = [m for m in mutations() if not words or any(word in " ".join(m.values()) for word in words)]
+    if "--first" in sys.argv:
+        chosen = list({m["rule"]: m for m in reversed(chosen)}.values())[::-1]
     if not chosen:
         sys.exit("no mutation was chosen")
     started, wrong = time.monotonic(), []
