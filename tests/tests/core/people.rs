@@ -336,3 +336,14 @@ fn clients_that_are_not_there_end_a_whole_batch_in_one_step() {
     assert_eq!(hand.statuses().len(), 128);
     assert!(hand.statuses().iter().all(|(_, status)| *status == "failure"));
 }
+
+/// W3: a time that is up as soon as a request is asked falls in the same step, also where the end of one request brings
+/// the next.
+// proves: W3, R10
+#[test]
+fn requests_without_any_time_fall_one_after_the_other_in_one_step() {
+    let tool = ToolSpec::new("c", "", "{}").unwrap().client().deadline(std::time::Duration::ZERO);
+    let mut hand = Hand::begun(Config::default(), [tool]);
+    hand.calls(["c", "c", "c"]);
+    assert_eq!(hand.statuses(), [(0, "timed_out"), (1, "timed_out"), (2, "timed_out")]);
+}
