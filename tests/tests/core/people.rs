@@ -347,3 +347,24 @@ fn requests_without_any_time_fall_one_after_the_other_in_one_step() {
     hand.calls(["c", "c", "c"]);
     assert_eq!(hand.statuses(), [(0, "timed_out"), (1, "timed_out"), (2, "timed_out")]);
 }
+
+/// T2: the result of a call that ran with other arguments says so, however the call ended.
+// proves: T2
+#[test]
+fn an_edited_call_that_runs_out_of_time_says_what_ran() {
+    let tool = person("t").deadline(seconds(5));
+    let mut hand = Hand::begun(Config::default(), [tool]);
+    hand.calls(["t"]);
+    let request = open(&hand).remove(0);
+    hand.respond(&request.id, HostAnswer::allow_with(r#"{"n":2}"#)).unwrap();
+    let (op, _) = hand.begun_last();
+    hand.enter(op);
+    hand.at(5_000).wake(true);
+    assert_eq!(hand.statuses(), [(0, "timed_out")]);
+    let ended = |event: &Event| match event {
+        Event::ToolFinished(result) => Some(format!("{:?}", result.content)),
+        _ => None,
+    };
+    let result = hand.events.iter().find_map(|envelope| ended(&envelope.event)).unwrap();
+    assert!(result.contains(r#"{\"n\":2}"#), "{result}");
+}

@@ -223,7 +223,8 @@ impl Batch {
     ) {
         self.drop_requests(m, at, out);
         let Some(slot) = self.slots.get(at) else { return };
-        let result = make(slot);
+        let edited = slot.edited.as_ref().filter(|_| slot.started).map(|call| &call.arguments);
+        let result = result::noted(make(slot), edited);
         self.set(at, State::Done(Arc::clone(&result)));
         self.open -= 1;
         m.emit(Event::ToolFinished(result));
