@@ -5,7 +5,7 @@ use runloom_core::Input;
 use runloom_core::config::Config;
 use runloom_core::event::Event;
 use runloom_core::host_input::{
-    AnswerSource, AskError, HostAnswer, HostRequest, Question, Refusal, RespondError, Shape,
+    AnswerSource, AskError, HostAnswer, HostRequest, Prompt, Question, Refusal, RespondError, Shape,
 };
 use runloom_core::id::{CommandId, OpId, RequestId};
 use runloom_core::input::{Answerers, Respond};
@@ -367,4 +367,19 @@ fn an_edited_call_that_runs_out_of_time_says_what_ran() {
     };
     let result = hand.events.iter().find_map(|envelope| ended(&envelope.event)).unwrap();
     assert!(result.contains(r#"{\"n\":2}"#), "{result}");
+}
+
+/// M5: an error about an answer to a secret question does not repeat the answer.
+// proves: M5, H2
+#[test]
+fn errors_about_answers_do_not_repeat_what_people_wrote() {
+    let prompt = Prompt::new("which", "?").choices([("a", "")]).several();
+    let mut hand = asking();
+    ask(&mut hand, 1, Question::questionnaire("?", [prompt]).secret());
+    let request = open(&hand).remove(0);
+    for values in [vec!["hunter2"], vec!["a", "hunter2", "hunter2"]] {
+        let error = hand.respond(&request.id, HostAnswer::choices([("which", values.clone())])).unwrap_err();
+        let text = format!("{error} {error:?}");
+        assert!(text.contains("(secret)") && !text.contains("hunter2"), "{text}");
+    }
 }
