@@ -2,7 +2,7 @@
 
 use super::question::{Form, Prompt, Questionnaire};
 use super::{HostRequest, RequestKind};
-use crate::config::Limits;
+use crate::config::{Limits, RESULT_PART};
 use crate::json::{Len, Object, Out, string};
 use crate::message::Part;
 use crate::text::Text;
@@ -87,7 +87,7 @@ pub enum AnswerError {
         /// The answer's kind.
         found: &'static str,
     },
-    /// It takes more bytes than an answer may.
+    /// It takes more bytes than an answer may; each further part of a result counts 192 beside its text.
     #[error("an answer of {observed} bytes is larger than {limit}")]
     TooLarge {
         /// The bound, in encoded bytes.
@@ -273,7 +273,10 @@ impl HostAnswer {
                 if let Some(refusal) = crate::tool::refuse(output, limits) {
                     return Err(AnswerError::Result(Text::new(&refusal)));
                 }
-                let observed = output.content.iter().map(text_len).sum();
+                let text: u64 = output.content.iter().map(text_len).sum();
+                // An event has room for one part beside its text (L1).
+                let parts = (output.content.len() as u64).saturating_sub(1);
+                let observed = text.saturating_add(parts.saturating_mul(RESULT_PART));
                 let limit = limits.answer_bytes;
                 if observed > limit { Err(AnswerError::TooLarge { limit, observed }) } else { Ok(()) }
             }
