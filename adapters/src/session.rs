@@ -5,10 +5,10 @@ use crate::boundary::BoundarySource;
 use crate::compaction::{CompactError, Compacted};
 use crate::core::compaction::ContextState;
 use crate::core::history::History;
-use crate::core::id::{Revision, SessionId};
+use crate::core::id::{Revision, RunId, Seq, SessionId};
 use crate::core::message::Message;
 use crate::core::outcome::{Outcome, RunResult};
-use crate::core::suspend::Suspended;
+use crate::core::suspend::{ResumeError, Suspended};
 use crate::core::tool::Approvals;
 use crate::driver::Driver;
 use crate::engine::{Inner, SessionError};
@@ -68,6 +68,8 @@ struct State {
     source: Option<BoundarySource>,
     /// Of the last run whose futures may still be there; it knows those before (C8).
     gate: Option<Arc<Gate>>,
+    /// The last run, and the last of its events: nothing is run twice, and no number is used twice (E1, H6).
+    last: Option<(RunId, Seq)>,
 }
 
 /// What a session starts a run from.
@@ -77,6 +79,22 @@ pub(crate) struct Found {
     pub(crate) approvals: Approvals,
     pub(crate) context: ContextState,
     pub(crate) source: Option<BoundarySource>,
+    /// The last run, and the last of its events.
+    last: Option<(RunId, Seq)>,
+}
+
+impl Found {
+    /// Whether the run has gone on from `value` already, in this session object.
+    pub(crate) fn check(&self, value: &Suspended) -> Result<(), ResumeError> {
+        match &self.last {
+            // What was committed since makes the value stale, which is found later.
+            _ if value.revision() != self.revision => Ok(()),
+            Some((run, reached)) if run == value.run_id() && *reached > value.last_seq() => {
+                Err(ResumeError::Superseded { suspended: value.last_seq(), reached: *reached })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -270,8 +288,8 @@ impl<F: Flavour, T: Timer + Clone> Session<F, T> {
     ///
     /// # Errors
     ///
-    /// [`StartError::Resume`] if the session has committed something since, or the value is of another session or not
-    /// valid; otherwise as [`Session::start`]. Then nothing has changed.
+    /// [`StartError::Resume`] if the session has committed something since, the run has gone on from the value already, as
+    /// far as this session object knows, or the value is of another session or not valid; otherwise as [`Session::start`]. Then nothing has changed.
     pub fn resume(
         &self,
         suspended: impl Into<Arc<Suspended>>,
@@ -325,6 +343,7 @@ impl SessionShared {
             context,
             source,
             gate: None,
+            last: None,
         };
         Ok(Self { id, state: Mutex::new(state) })
     }
@@ -343,6 +362,7 @@ impl SessionShared {
             approvals: state.approvals.clone(),
             context: state.context,
             source: state.source.clone(),
+            last: state.last.clone(),
         })
     }
 
@@ -381,8 +401,9 @@ impl SessionShared {
     }
 
     /// Installs what a run leaves behind.
-    pub(crate) fn commit(&self, outcome: &Outcome) {
+    pub(crate) fn commit(&self, run: &RunId, outcome: &Outcome) {
         let mut state = lock(&self.state);
+        state.last = Some((run.clone(), outcome.last_seq));
         state.history = outcome.history.clone();
         state.revision = outcome.revision;
         if !std::mem::take(&mut state.forgotten) {

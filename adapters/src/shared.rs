@@ -74,7 +74,7 @@ impl RunShared {
             }
             if state.has_just_ended() {
                 if let Some(outcome) = state.machine().outcome() {
-                    self.session.commit(outcome);
+                    self.session.commit(&self.id, outcome);
                 }
                 self.registry.remove(self.key);
             }

@@ -178,8 +178,7 @@ pub(crate) fn resume<F: Flavour, T: Timer + Clone, X: Transport>(
     transport: impl FnOnce(&RunSeed) -> X,
 ) -> Result<(Run, Driver<T, X>), StartError> {
     let engine = &session.engine;
-    let run = suspended.run_id().clone();
-    launch(session, options, Some(run), transport, |begins| {
+    launch(session, options, Some(&Arc::clone(&suspended)), transport, |begins| {
         let found = begins.found;
         let (id, model) = (session.shared.id.clone(), Arc::clone(engine.host.model_spec()));
         let mut resume = Resume::new(suspended, id, found.revision, found.history, model);
@@ -208,7 +207,7 @@ struct Begins {
 fn launch<F: Flavour, T: Timer + Clone, X: Transport>(
     session: &Session<F, T>,
     options: RunOptions,
-    known: Option<RunId>,
+    resumed: Option<&Suspended>,
     transport: impl FnOnce(&RunSeed) -> X,
     first: impl FnOnce(Begins) -> Input,
 ) -> Result<(Run, Driver<T, X>), StartError> {
@@ -218,10 +217,13 @@ fn launch<F: Flavour, T: Timer + Clone, X: Transport>(
     let mut reservation = Reservation(Some(shared));
     let key = engine.registry.next_run()?;
     // The host's own code runs between reserving and occupying: no lock is held.
-    let id = match known {
-        Some(id) => id,
+    let id = match resumed {
+        Some(value) => value.run_id().clone(),
         None => RunId::new(engine.new_id(IdKind::Run, key.number()))?,
     };
+    if let Some(value) = resumed {
+        found.check(value).map_err(StartError::Resume)?;
+    }
     let boundary = found.source.clone().map(BoundaryPort::new);
     let seed = RunSeed { id, token: CancellationToken::nested(options.depth), boundary };
     let transport = transport(&seed);

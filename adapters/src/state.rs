@@ -270,8 +270,18 @@ impl RunState {
         }
     }
 
+    /// Steps what was taken in and not stepped yet, as far as there is room: the run goes on.
+    fn catch_up(&mut self) {
+        self.tell_taken();
+        while !self.next.credit.is_zero() {
+            let Some(item) = self.held.pop_front() else { break };
+            self.feed(item);
+            self.tell_taken();
+        }
+    }
+
     fn command(&mut self, input: impl FnOnce(CommandId) -> Input) -> Option<Reply> {
-        self.settle();
+        self.catch_up();
         self.commands += 1;
         let command = CommandId(self.commands);
         self.step(input(command));
@@ -403,12 +413,7 @@ impl RunState {
             self.step(Input::Wake { quiet: false });
         }
         // What was recorded above may have filled a stream that goes unread.
-        self.tell_taken();
-        while !self.next.credit.is_zero() {
-            let Some(item) = self.held.pop_front() else { break };
-            self.feed(item);
-            self.tell_taken();
-        }
+        self.catch_up();
         if let Some(work) = round.work {
             while let Some(output) = self.out.pop() {
                 work.push(output);

@@ -459,3 +459,28 @@ fn local_hosts_have_compactors_that_stay_on_one_thread() {
         assert!(texts(&session.history())[0].ends_with("noted"));
     }
 }
+
+/// What had come in while the stream was full is neither lost nor overtaken when a command comes (E13).
+// proves: E13, H3
+#[test]
+fn commands_while_the_stream_is_full_lose_nothing_of_the_model() {
+    let long = "x".repeat(3 << 10);
+    let attempt = Attempt::new().text(long.as_str()).text("tail");
+    let host = Host::shared().model(ModelSpec::new("m"), ScriptedModel::new([attempt, "two".into()]));
+    let mut limits = runloom::Limits::default();
+    (limits.event_capacity, limits.delta_bytes) = (6, 1 << 10);
+    let config = Config::new(limits).unwrap();
+    let engine = Engine::builder(host.build().unwrap(), ManualTimer::new()).config(config).build();
+    let session = engine.session().unwrap();
+    let (run, mut driver) = session.start("hello").unwrap();
+    assert!(block_on(poll_once(&mut driver)).is_none());
+    // The long text has filled the stream; what stands behind it has come in too.
+    assert_eq!(run.handle().events_after(runloom::Seq(0), 99).len(), 6);
+    let id = run.steer("never mind").unwrap();
+    assert_eq!(run.retract(&id), RetractReply::Retracted);
+    run.steer("more").unwrap();
+    assert_eq!(run.handle().events_after(runloom::Seq(0), 99).len(), 6, "the stream is as full as before");
+    run.detach();
+    let outcome = block_on(poll_once(&mut driver)).expect("nothing is waited for");
+    assert_eq!(texts(&outcome.history), ["hello", &format!("{long}tail"), "more", "two"]);
+}

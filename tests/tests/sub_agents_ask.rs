@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use futures_lite::future::{block_on, zip};
+use futures_lite::future::{block_on, poll_once, zip};
 use runloom::testing::{Attempt, ScriptedModel, ScriptedTool};
 use runloom::{
     ApprovalPolicy, Engine, Event, Form, Host, HostAnswer, HostRequest, ManualTimer, ModelSpec, Part,
@@ -97,4 +97,34 @@ fn a_question_of_an_agents_tool_is_asked_on_and_answered() {
     });
     let (text, requests) = asked(tool, "{}", |_| HostAnswer::value(r#""blue""#));
     assert_eq!((text.as_str(), requests), (r#""blue""#, 1));
+}
+
+/// An answer that the caller may give and the agent's engine cannot take is a refusal to the agent: it does not wait for
+/// what cannot come any more.
+// proves: H1
+#[test]
+fn an_answer_that_is_too_large_for_the_agent_does_not_hang_it() {
+    let timer = ManualTimer::new();
+    let spec = ToolSpec::new("pick", "", r#"{"type":"object"}"#).unwrap();
+    let tool = tool_fn(spec, |_, cx| async move {
+        let answer = cx.ask(Question::value("Which?", Shape::Text)).await;
+        Ok(ToolOutput::text(answer.map_or_else(|error| error.as_str(), |_| "answered")))
+    });
+    let model = ScriptedModel::new([Attempt::new().call("pick", "{}"), "I am done.".into()]);
+    let host = Host::shared().model(ModelSpec::new("agent"), model).tool(tool).build().unwrap();
+    let mut limits = runloom::Limits::default();
+    limits.answer_bytes = 1 << 10;
+    let config = runloom::Config::new(limits).unwrap();
+    let agent = Engine::builder(host, timer.clone()).config(config).build();
+    let ask = SubAgent::new("ask", "", agent).unwrap();
+    let calls = [Attempt::new().call("ask", r#"{"task":"act"}"#), "end".into()];
+    let host = Host::shared().model(ModelSpec::new("caller"), ScriptedModel::new(calls)).tool(ask);
+    let session = Engine::new(host.build().unwrap(), timer).session().unwrap();
+    let (run, mut driver) = session.start("go").unwrap();
+    assert!(block_on(poll_once(&mut driver)).is_none());
+    let request = run.requests().pop().unwrap();
+    run.respond(&request.id, HostAnswer::value(format!("\"{}\"", "x".repeat(2 << 10)))).unwrap();
+    run.detach();
+    let outcome = block_on(poll_once(&mut driver)).expect("nothing is waited for");
+    assert_eq!(outcome.answer().map(|answer| answer.text.as_str()), Some("end"));
 }

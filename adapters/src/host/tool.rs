@@ -186,7 +186,9 @@ pub trait LocalTool: 'static {
     ) -> impl Future<Output = Result<ToolReturn, ToolFault>>;
 
     /// Looks at a call before it is scheduled, if the tool is declared [`prepares`](ToolSpec::prepares): what this very
-    /// call touches, and what it is about to do. It must not act yet. The tool's deadline holds for it too.
+    /// call touches, and what it is about to do. It must not act yet. The tool's deadline holds for it too. The call has not
+    /// started, so that progress and other tools go nowhere, and a question is the error
+    /// [`AskError::Gone`](crate::core::host_input::AskError::Gone) at once.
     ///
     /// # Errors
     ///

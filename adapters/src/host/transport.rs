@@ -115,6 +115,9 @@ impl<F: Flavour> HostTransport<F> {
     }
 
     fn preparation(&self, invocation: ToolInvocation, state: &Arc<OpWaker>) -> Job<F> {
+        // It has not started: nobody would take what it reports or asks.
+        state.progress.close();
+        state.asks.close();
         let cx = self.context(&invocation, state);
         match self.host.parts.calls.get(&invocation.spec.name) {
             Some(calls) => Job::Preparing(F::call(&calls.prepare, (invocation, cx))),

@@ -21,6 +21,8 @@ use std::task::{Context, Poll};
 
 /// Most pieces of one body in one poll.
 const PIECES: usize = 64;
+/// Most calls that are being taken back.
+const ASIDES: usize = 64;
 /// Longest session id that is taken.
 const LONGEST_SESSION: usize = 1024;
 
@@ -47,6 +49,8 @@ pub struct McpHttp<F: Flavour, B: 'static> {
     exchanges: VecDeque<Exchange<F, B>>,
     /// A message without an answer, until the server has taken it: what comes after it must not overtake it.
     note: Option<F::Future<Answered<B>>>,
+    /// Calls that are taken back, until the server has taken it: nothing waits for them, and the oldest is given up.
+    asides: VecDeque<F::Future<Answered<B>>>,
     lines: VecDeque<McpLine>,
 }
 
@@ -139,6 +143,7 @@ impl<F: Flavour, B: 'static> McpHttp<F, B> {
             session: None,
             exchanges: VecDeque::new(),
             note: None,
+            asides: VecDeque::new(),
             lines: VecDeque::new(),
         }
     }
@@ -286,12 +291,18 @@ impl<F: Flavour, B: Stream<Item = Result<Vec<u8>, HttpError>> + 'static> McpTran
         if method == "notifications/cancelled" {
             let cancelled = outgoing.as_ref().and_then(|outgoing| outgoing.params.as_ref()?.request);
             self.exchanges.retain(|exchange| Some(exchange.id) != cancelled);
+            if self.asides.len() >= ASIDES {
+                self.asides.pop_front();
+            }
+            self.asides.push_back(posted);
+            return Poll::Ready(Ok(()));
         }
         self.note = Some(posted);
         self.poll_note(cx)
     }
 
     fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Result<McpLine, McpError>> {
+        self.asides.retain_mut(|aside| Pin::new(aside).poll(cx).is_pending());
         for _ in 0..self.exchanges.len() {
             if !self.lines.is_empty() {
                 break;

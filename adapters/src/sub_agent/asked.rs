@@ -1,7 +1,7 @@
 //! What an agent's run asks, the calling run asks on: nobody else could answer it (H1).
 
 use crate::core::host_input::{
-    AskError, HostAnswer, HostRequest, Prompt, Question, Refusal, RequestKind, Shape,
+    AskError, HostAnswer, HostRequest, Prompt, Question, Refusal, RequestKind, RespondError, Shape,
 };
 use crate::core::id::RequestId;
 use crate::core::text::prefix;
@@ -40,7 +40,12 @@ impl Asked {
             Poll::Pending => true,
             Poll::Ready(answer) => {
                 // Whoever answered the request meanwhile was first.
-                let _ = run.respond(&request.id, translated(request, answer));
+                if let Err(RespondError::Invalid { .. }) =
+                    run.respond(&request.id, translated(request, answer))
+                {
+                    // The agent's engine has narrower bounds, and the question was asked: no other answer will come.
+                    let _ = run.respond(&request.id, HostAnswer::Refused(Refusal::Dismissed));
+                }
                 false
             }
         });
@@ -49,7 +54,10 @@ impl Asked {
 }
 
 fn shown(request: &HostRequest) -> String {
-    format!("{} {}", request.call.name, prefix(request.call.arguments_json(), SHOWN))
+    let arguments = request.call.arguments_json();
+    let shown = prefix(arguments, SHOWN);
+    let more = if shown.len() < arguments.len() { " (cut)" } else { "" };
+    format!("{} {shown}{more}", request.call.name)
 }
 
 /// What stands for a request in the calling run.

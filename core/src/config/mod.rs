@@ -21,7 +21,7 @@ pub const CLOSING_EVENTS: usize = 8;
 /// Encoded bytes of an envelope around its payload, with the longest run id and numbers, each character escaped.
 pub(crate) const ENVELOPE: u64 = 512;
 /// Encoded bytes that one part of a tool result takes beside its text.
-const RESULT_PART: u64 = 192;
+pub(crate) const RESULT_PART: u64 = 192;
 /// Encoded bytes of the longest character, a control character.
 const LONGEST_CHARACTER: u64 = 6;
 /// Events of an attempt that fails by its deadline: it starts, fails, and is void.

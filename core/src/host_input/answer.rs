@@ -2,7 +2,7 @@
 
 use super::question::{Form, Prompt, Questionnaire};
 use super::{HostRequest, RequestKind};
-use crate::config::Limits;
+use crate::config::{Limits, RESULT_PART};
 use crate::json::{Len, Object, Out, string};
 use crate::message::Part;
 use crate::text::Text;
@@ -87,7 +87,7 @@ pub enum AnswerError {
         /// The answer's kind.
         found: &'static str,
     },
-    /// It takes more bytes than an answer may.
+    /// It takes more bytes than an answer may; each further part of a result counts 192 beside its text.
     #[error("an answer of {observed} bytes is larger than {limit}")]
     TooLarge {
         /// The bound, in encoded bytes.
@@ -109,10 +109,10 @@ pub enum AnswerError {
     /// A member or a prompt that must be answered is not there.
     #[error("{0:?} is missing")]
     Missing(Text),
-    /// A member, a prompt or a choice that was not asked for.
+    /// A member, a prompt or a choice that was not asked for; not named where the question is secret.
     #[error("{0:?} was not asked for")]
     Unexpected(Text),
-    /// A prompt or a choice that stands there twice.
+    /// A prompt or a choice that stands there twice; not named where the question is secret.
     #[error("{0:?} stands there twice")]
     Twice(Text),
     /// Several choices where one is asked for.
@@ -127,6 +127,26 @@ pub enum AnswerError {
     /// The result holds a part that is neither text nor image, too many parts, or an image above its bound.
     #[error("the result cannot be taken: {0}")]
     Result(Text),
+}
+
+impl AnswerError {
+    /// The error about an answer to a secret question: without the words of the answer (M5).
+    fn masked(self) -> Self {
+        let masked = || Text::new("(secret)");
+        match self {
+            Self::Unexpected(_) => Self::Unexpected(masked()),
+            Self::Twice(_) => Self::Twice(masked()),
+            Self::Kind { .. }
+            | Self::TooLarge { .. }
+            | Self::NotJson(_)
+            | Self::Shape { .. }
+            | Self::Missing(_)
+            | Self::OnlyOne(_)
+            | Self::EditRemembered
+            | Self::Arguments
+            | Self::Result(_) => self,
+        }
+    }
 }
 
 impl HostAnswer {
@@ -196,7 +216,10 @@ impl HostAnswer {
     pub fn check(&self, request: &HostRequest, limits: &Limits) -> Result<(), AnswerError> {
         match &request.kind {
             RequestKind::Approval { .. } => self.check_approval(limits),
-            RequestKind::Question(question) => self.check_question(&question.form, limits.answer_bytes),
+            RequestKind::Question(question) => {
+                let checked = self.check_question(&question.form, limits.answer_bytes);
+                if question.secret { checked.map_err(AnswerError::masked) } else { checked }
+            }
             RequestKind::Call => self.check_result(limits),
         }
     }
@@ -250,7 +273,10 @@ impl HostAnswer {
                 if let Some(refusal) = crate::tool::refuse(output, limits) {
                     return Err(AnswerError::Result(Text::new(&refusal)));
                 }
-                let observed = output.content.iter().map(text_len).sum();
+                let text: u64 = output.content.iter().map(text_len).sum();
+                // An event has room for one part beside its text (L1).
+                let parts = (output.content.len() as u64).saturating_sub(1);
+                let observed = text.saturating_add(parts.saturating_mul(RESULT_PART));
                 let limit = limits.answer_bytes;
                 if observed > limit { Err(AnswerError::TooLarge { limit, observed }) } else { Ok(()) }
             }

@@ -281,6 +281,14 @@ pub enum ResumeError {
         /// The session's.
         session: Revision,
     },
+    /// The run has gone on from this value already: it was put aside again, or has ended, without a commit.
+    #[error("it was suspended at event {suspended}, and the run has gone on to event {reached}")]
+    Superseded {
+        /// The last event of the value.
+        suspended: Seq,
+        /// The last event of the run, as far as the session knows.
+        reached: Seq,
+    },
     /// The value contradicts itself.
     #[error("the value is not valid: {0}")]
     Invalid(&'static str),

@@ -1,6 +1,6 @@
 //! `Tool::prepare`: what a very call touches, before it is scheduled (T1).
 
-use crate::stage::{begun, calling, calls, host, open, results, session, spec, timed};
+use crate::stage::{begun, calling, calls, host, open, question, results, session, spec, timed};
 use runloom::testing::ScriptedModel;
 use runloom::{
     Access, ApprovalPolicy, Config, HostAnswer, ManualTimer, Preparation, RequestKind, Resource, Tool,
@@ -129,5 +129,42 @@ fn the_summary_reaches_people() {
     assert!(matches!(&request.kind, RequestKind::Approval { reason, .. } if *reason == *"touches \"a\":1"));
     run.respond(&request.id, HostAnswer::allow()).unwrap();
     assert!(driver.run());
+    assert_ended(run.handle());
+}
+
+/// A tool whose preparation tries to speak.
+struct Speaks(ToolSpec);
+
+impl Tool for Speaks {
+    fn spec(&self) -> ToolSpec {
+        self.0.clone()
+    }
+
+    async fn prepare(&self, _: ToolInvocation, cx: ToolContext) -> Result<Preparation, ToolFault> {
+        cx.progress("looking").await;
+        cx.progress("still looking").await;
+        let answer = cx.ask(question("may I look?")).await;
+        Ok(Preparation::new().summary(answer.unwrap_err().as_str()))
+    }
+
+    async fn call(&self, _: ToolInvocation, _: ToolContext) -> Result<ToolReturn, ToolFault> {
+        Ok(ToolOutput::text("spoken").into())
+    }
+}
+
+/// A preparation is no running tool: what it reports goes nowhere, what it asks is an error at once, and it never waits
+/// for someone who does not hear it.
+// proves: T1, E7
+#[test]
+fn a_preparation_that_asks_or_reports_does_not_hang() {
+    let speaks = Speaks(spec("speaks").prepares().approval(ApprovalPolicy::Ask));
+    let session = session(host(calling(["speaks"])).tool(speaks));
+    let (run, mut driver) = begun(&session);
+    let request = run.requests().pop().expect("the preparation is over");
+    assert!(matches!(&request.kind, RequestKind::Approval { reason, .. } if reason.as_str() == "gone"));
+    run.respond(&request.id, HostAnswer::allow()).unwrap();
+    assert!(driver.run());
+    assert_eq!(results(&session), [(ToolStatus::Success, "spoken".to_owned())]);
+    assert!(!kinds(run.handle()).contains(&"tool.updated"));
     assert_ended(run.handle());
 }

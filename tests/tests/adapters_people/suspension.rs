@@ -339,3 +339,39 @@ fn answers_that_wait_for_the_reader_count_before_a_suspension() {
     let value = run.suspend().unwrap();
     assert_eq!(value.requests().count(), 1);
 }
+
+/// A value that the run has gone on from is not taken again: what ran since would run twice, and numbers of events would be
+/// used twice. No commit tells the two apart.
+// proves: H6, E1, W7
+#[test]
+fn a_value_that_the_run_has_left_behind_is_refused() {
+    let (a, b) = (gated("a"), gated("b"));
+    let session = session(host(calling(["a", "b"])).tool(a.clone()).tool(b));
+    let (run, driver) = begun(&session);
+    let first = run.suspend().unwrap();
+    drop((run, driver));
+    let (run, mut driver) = resumed(&session, &first);
+    driver.run();
+    run.respond(&run.requests()[0].id, HostAnswer::allow()).unwrap();
+    assert!(!driver.run());
+    let second = run.suspend().unwrap();
+    drop((run, driver));
+    assert_eq!((a.calls(), session.revision().0), (1, 0));
+    let refused = session.resume(Arc::clone(&first)).unwrap_err();
+    let expected = ResumeError::Superseded { suspended: first.last_seq(), reached: second.last_seq() };
+    assert_eq!(refused, StartError::Resume(expected));
+    assert_eq!(session.state(), SessionState::Idle);
+
+    // The newest value is taken; a reader that is lost ends the run without a commit, and for good.
+    let (run, mut driver) = resumed(&session, &second);
+    driver.run();
+    let (handle, stream) = run.split();
+    drop(stream);
+    handle.respond(&handle.requests()[0].id, HostAnswer::allow()).unwrap();
+    assert!(driver.run());
+    assert!(matches!(&handle.try_outcome().unwrap().result, RunResult::Failed(_)));
+    assert_eq!(session.revision().0, 0);
+    let refused = session.resume(second).unwrap_err();
+    assert!(matches!(refused, StartError::Resume(ResumeError::Superseded { .. })), "{refused}");
+    assert_eq!(a.calls(), 1);
+}

@@ -5,14 +5,16 @@ use runloom_core::Input;
 use runloom_core::config::Config;
 use runloom_core::event::Event;
 use runloom_core::host_input::{
-    AnswerSource, AskError, HostAnswer, HostRequest, Question, Refusal, RespondError, Shape,
+    AnswerError, AnswerSource, AskError, HostAnswer, HostRequest, Prompt, Question, Refusal, RespondError,
+    Shape,
 };
 use runloom_core::id::{CommandId, OpId, RequestId};
 use runloom_core::input::{Answerers, Respond};
+use runloom_core::message::{Image, ImageData, Part};
 use runloom_core::model::Finish;
 use runloom_core::output::{Output, Reply, Work};
 use runloom_core::time::Time;
-use runloom_core::tool::{ApprovalPolicy, Approvals, Ask, ToolItem, ToolSpec};
+use runloom_core::tool::{Access, ApprovalPolicy, Approvals, Ask, ToolItem, ToolOutput, ToolSpec};
 use std::sync::Arc;
 
 /// The open requests.
@@ -335,4 +337,90 @@ fn clients_that_are_not_there_end_a_whole_batch_in_one_step() {
     hand.calls(["t"; 128]);
     assert_eq!(hand.statuses().len(), 128);
     assert!(hand.statuses().iter().all(|(_, status)| *status == "failure"));
+}
+
+/// W3: a time that is up as soon as a request is asked falls in the same step, also where the end of one request brings
+/// the next.
+// proves: W3, R10
+#[test]
+fn requests_without_any_time_fall_one_after_the_other_in_one_step() {
+    let tool = ToolSpec::new("c", "", "{}").unwrap().client().deadline(std::time::Duration::ZERO);
+    let mut hand = Hand::begun(Config::default(), [tool]);
+    hand.calls(["c", "c", "c"]);
+    assert_eq!(hand.statuses(), [(0, "timed_out"), (1, "timed_out"), (2, "timed_out")]);
+}
+
+/// T2: the result of a call that ran with other arguments says so, however the call ended.
+// proves: T2
+#[test]
+fn an_edited_call_that_runs_out_of_time_says_what_ran() {
+    let tool = person("t").deadline(seconds(5));
+    let mut hand = Hand::begun(Config::default(), [tool]);
+    hand.calls(["t"]);
+    let request = open(&hand).remove(0);
+    hand.respond(&request.id, HostAnswer::allow_with(r#"{"n":2}"#)).unwrap();
+    let (op, _) = hand.begun_last();
+    hand.enter(op);
+    hand.at(5_000).wake(true);
+    assert_eq!(hand.statuses(), [(0, "timed_out")]);
+    let ended = |event: &Event| match event {
+        Event::ToolFinished(result) => Some(format!("{:?}", result.content)),
+        _ => None,
+    };
+    let result = hand.events.iter().find_map(|envelope| ended(&envelope.event)).unwrap();
+    assert!(result.contains(r#"{\"n\":2}"#), "{result}");
+}
+
+/// M5: an error about an answer to a secret question does not repeat the answer.
+// proves: M5, H2
+#[test]
+fn errors_about_answers_do_not_repeat_what_people_wrote() {
+    let prompt = Prompt::new("which", "?").choices([("a", "")]).several();
+    let mut hand = asking();
+    ask(&mut hand, 1, Question::questionnaire("?", [prompt]).secret());
+    let request = open(&hand).remove(0);
+    for values in [vec!["hunter2"], vec!["a", "hunter2", "hunter2"]] {
+        let error = hand.respond(&request.id, HostAnswer::choices([("which", values.clone())])).unwrap_err();
+        let text = format!("{error} {error:?}");
+        assert!(text.contains("(secret)") && !text.contains("hunter2"), "{text}");
+    }
+}
+
+/// L1, E13, T5: the log has room for whatever answers may bring while nobody reads, results of many images included:
+/// these count towards the bound of an answer.
+// proves: L1, E13, T5
+#[test]
+fn what_clients_answer_while_nobody_reads_has_room_in_the_least_log() {
+    let sizes = |log: u64| {
+        limits(|l| {
+            (l.calls, l.open_questions, l.parallel_tools, l.event_capacity) = (64, 1, 1, 4);
+            (l.response_bytes, l.argument_bytes, l.event_capacity_bytes) = (16 << 10, 15 << 10, 4 << 10);
+            (l.tool_output_bytes, l.input_bytes, l.delta_bytes, l.steers) = (4 << 10, 4 << 10, 4 << 10, 0);
+            (l.payload_bytes, l.log_bytes) = (80 << 10, log);
+        })
+    };
+    let media_type: runloom_core::text::Text = format!("image/{}", "x".repeat(58)).as_str().into();
+    let image = Part::Image(Arc::new(Image { media_type, data: ImageData::Bytes([1][..].into()) }));
+    let result = |text: usize, images: usize| {
+        let text = Part::Text("x".repeat(text).as_str().into());
+        let parts = core::iter::once(text).chain(core::iter::repeat_n(image.clone(), images));
+        HostAnswer::Result(ToolOutput::parts(parts.collect::<Vec<_>>()))
+    };
+    let edited = format!(r#"{{"n":"{}"}}"#, "x".repeat(15_000));
+    for (text, images) in [(16 << 10, 0), ((16 << 10) - 192 * 85, 85)] {
+        let tool = ToolSpec::new("c", "", "{}").unwrap().client().access(Access::Shared);
+        let least = sizes(16 << 20).min_log_bytes();
+        let mut hand = Hand::begun_unread(sizes(least), [tool.approval(ApprovalPolicy::Ask)]).quick();
+        hand.calls(["c"; 64]);
+        for request in open(&hand) {
+            hand.respond(&request.id, HostAnswer::allow_with(edited.as_str())).unwrap();
+        }
+        for request in open(&hand) {
+            let larger = hand.respond(&request.id, result(text + 1, images)).unwrap_err();
+            let too_large = AnswerError::TooLarge { limit: 16 << 10, observed: (16 << 10) + 1 };
+            assert!(matches!(larger, RespondError::Invalid { error, .. } if error == too_large));
+            hand.respond(&request.id, result(text, images)).unwrap();
+        }
+        assert!(hand.statuses().iter().all(|(_, status)| *status == "success"));
+    }
 }

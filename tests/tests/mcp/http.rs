@@ -33,11 +33,13 @@ struct Client {
     reply: Arc<dyn Fn(&Value) -> Reply + Send + Sync>,
     /// Each open body holds one.
     open: Arc<()>,
+    /// Whether the server never takes it when a call is taken back.
+    deaf: bool,
 }
 
 impl Client {
     fn new(reply: impl Fn(&Value) -> Reply + Send + Sync + 'static) -> Self {
-        Self { seen: Arc::default(), reply: Arc::new(reply), open: Arc::default() }
+        Self { seen: Arc::default(), reply: Arc::new(reply), open: Arc::default(), deaf: false }
     }
 
     fn connect(&self) -> Result<McpClient<McpHttp<Shared, Body>>, McpError> {
@@ -67,7 +69,11 @@ impl HttpClient for Client {
             Some(method) if method.starts_with("notifications/") => Reply::Status(202, ""),
             _ => (self.reply)(&line),
         };
+        let cancels = line["method"] == "notifications/cancelled";
         self.seen.lock().expect("no panic under the lock").push((request, line));
+        if cancels && self.deaf {
+            std::future::pending::<()>().await;
+        }
         let event = |value: Value| format!("event: message\ndata: {value}\n\n");
         let (status, kind, pieces, stays) = match reply {
             Reply::Json(value) => (200, "application/json", vec![value.to_string()], false),
@@ -89,6 +95,27 @@ impl HttpClient for Client {
         let body: Body = if stays { Box::pin(pieces.chain(stream::pending())) } else { Box::pin(pieces) };
         Ok(HttpResponse::new(status, headers, body))
     }
+}
+
+/// A server that does not take it when a call is taken back holds up that message only.
+#[test]
+fn a_call_that_cannot_be_taken_back_does_not_hold_up_the_others() {
+    let mut client = Client::new(|line| match line["params"]["name"].as_str() {
+        Some("slow") => Reply::Open(vec![]),
+        _ => Reply::Json(text(line, "done")),
+    });
+    client.deaf = true;
+    let mcp = client.connect().unwrap();
+    for taken_back in 1..=100 {
+        let mut slow = mcp.call("slow", "{}").unwrap();
+        assert!(block_on(poll_once(&mut slow)).is_none());
+        drop(slow);
+        let mut next = mcp.call("next", "{}").unwrap();
+        let output = block_on(poll_once(&mut next)).expect("it is answered").unwrap();
+        assert_eq!(said(&output), "done");
+        assert_eq!(client.seen("notifications/cancelled").len(), taken_back);
+    }
+    assert_eq!(client.open_bodies(), 0);
 }
 
 #[test]

@@ -223,7 +223,8 @@ impl Batch {
     ) {
         self.drop_requests(m, at, out);
         let Some(slot) = self.slots.get(at) else { return };
-        let result = make(slot);
+        let edited = slot.edited.as_ref().filter(|_| slot.started).map(|call| &call.arguments);
+        let result = result::noted(make(slot), edited);
         self.set(at, State::Done(Arc::clone(&result)));
         self.open -= 1;
         m.emit(Event::ToolFinished(result));
@@ -264,14 +265,23 @@ impl Batch {
     /// Lets due times fall: those of requests, and on a quiet wake those of tools (R10).
     pub(crate) fn on_time(&mut self, m: &mut Machine, quiet: bool, out: &mut Outbox) -> Flow {
         let mut any = false;
-        while let Some(request) = self.requests.due(m.now) {
-            self.time_out(m, request, out);
+        loop {
+            let mut due = false;
+            while let Some(request) = self.requests.due(m.now) {
+                self.time_out(m, request, out);
+                due = true;
+            }
+            if quiet {
+                due |= self.tools_due(m, out);
+            }
+            if !due {
+                break;
+            }
+            // What begins now may have no time at all (W3).
+            self.advance(m, out);
             any = true;
         }
-        if quiet {
-            any |= self.tools_due(m, out);
-        }
-        if any { self.go_on(m, out) } else { Flow::Stay }
+        if any && self.is_settled() { Flow::Settled } else { Flow::Stay }
     }
 
     /// Holds or releases the clocks that stand still while the primary stream is full.

@@ -115,10 +115,7 @@ impl Batch {
     /// The call is over as `end`.
     pub(super) fn end_call(&mut self, m: &mut Machine, at: usize, end: ToolEnd, out: &mut Outbox) {
         let config = Arc::clone(&m.config);
-        self.finish(m, at, out, |slot| {
-            let edited = slot.edited.as_ref().map(|call| &call.arguments);
-            result::noted(result::of_end(&slot.call, end, &config.limits), edited)
-        });
+        self.finish(m, at, out, |slot| result::of_end(&slot.call, end, &config.limits));
     }
 
     /// Ends every call whose deadline has passed with an error result; whether there was one (R10).
