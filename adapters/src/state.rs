@@ -270,8 +270,9 @@ impl RunState {
         }
     }
 
+    /// Gives a command. What is held stays held: the run goes on.
     fn command(&mut self, input: impl FnOnce(CommandId) -> Input) -> Option<Reply> {
-        self.settle();
+        self.tell_taken();
         self.commands += 1;
         let command = CommandId(self.commands);
         self.step(input(command));
