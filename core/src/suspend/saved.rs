@@ -116,7 +116,7 @@ fn write(value: &Suspended) -> Node {
         .number("asked", value.asked)
         .with("tools", Node::list(&value.visibility, shown))
         .maybe("steers", (value.steers > 0).then(|| Node::number(value.steers)))
-        .maybe("collected", value.collected.then(|| Node::Bool(true)))
+        .maybe("collected", value.collected.then_some(Node::Bool(true)))
         .end()
 }
 
