@@ -243,7 +243,7 @@ impl Machine {
         self.history = start.history;
         self.committed = self.history.clone();
         self.revision = start.revision;
-        self.fresh = Some(self.history.len());
+        self.fresh = Some(crate::compaction::unread(&self.history));
         self.reader = start.reader;
         self.run_deadline = self.config.deadlines.run.map(|span| self.now.after(span));
         self.origin = Some(Arc::new(Origin {

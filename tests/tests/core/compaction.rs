@@ -416,3 +416,18 @@ fn a_context_that_could_be_made_smaller_still_is_not_compacted_twice_in_a_model_
     hand.fail(ProblemKind::ContextOverflow);
     assert_eq!((hand.compactions().len(), hand.error().code()), (1, "context_overflow"));
 }
+
+// proves: B5
+#[test]
+fn what_a_run_that_was_cancelled_had_been_told_reaches_the_model_in_the_next_run_word_for_word() {
+    let policy = CompactionPolicy::after_messages(4).keep_messages(1);
+    let mut hand = Hand::new(Config::default().compaction(policy).unwrap(), []);
+    let mut history = talk(3);
+    history.push(message(3, Role::Boundary, vec![Part::Text("news".into())])).unwrap();
+    hand.start.history = history;
+    hand.start = hand.start.clone().compacts(true);
+    hand.begin();
+    assert_eq!(hand.compactions(), [("threshold", 2)]);
+    hand.compacted(summary("s"));
+    assert_eq!(live(&hand)[2..], ["b news", "u hello"]);
+}
