@@ -1,7 +1,9 @@
 //! A compaction by hand (K6).
 
 use crate::CancellationToken;
-use crate::core::compaction::{Compaction, CompactionError, CompactionRequest, Trigger, cut, replaced};
+use crate::core::compaction::{
+    Compaction, CompactionError, CompactionRequest, Trigger, cut, replaced, unread,
+};
 use crate::core::history::History;
 use crate::core::id::{MessageId, Revision};
 use crate::core::message::MessageBounds;
@@ -109,7 +111,7 @@ fn plan<F: Flavour, T>(session: &Session<F, T>, history: History) -> Result<Plan
     let engine = &session.engine;
     let policy = engine.config.compaction_policy();
     let kept = policy.keep_tokens.unwrap_or(history.estimated_tokens() / 2);
-    let cut = cut(&history, policy, history.len(), kept).ok_or(CompactError::NothingToReplace)?;
+    let cut = cut(&history, policy, unread(&history), kept).ok_or(CompactError::NothingToReplace)?;
     let (id, model) = (session.shared.id.clone(), Arc::clone(engine.host.model_spec()));
     let request = CompactionRequest::new(id, Trigger::Manual, model, history.clone(), cut);
     Ok(Plan { history, request })

@@ -148,6 +148,8 @@ pub(crate) struct Machine {
     pub(crate) steers: Book,
     /// Whether the source of boundary inputs is asked.
     pub(crate) collects: bool,
+    /// Whether the source has said that there is nothing more in this run (B3).
+    pub(crate) collected: bool,
     /// Whether there is a compactor.
     pub(crate) compacts: bool,
     /// How large the context is.
@@ -201,6 +203,7 @@ impl Machine {
             fresh: None,
             steers: Book::default(),
             collects: false,
+            collected: false,
             compacts: false,
             context: ContextState::default(),
             sent: 0,
@@ -240,7 +243,7 @@ impl Machine {
         self.history = start.history;
         self.committed = self.history.clone();
         self.revision = start.revision;
-        self.fresh = Some(self.history.len());
+        self.fresh = Some(crate::compaction::unread(&self.history));
         self.reader = start.reader;
         self.run_deadline = self.config.deadlines.run.map(|span| self.now.after(span));
         self.origin = Some(Arc::new(Origin {
@@ -267,7 +270,9 @@ impl Machine {
         self.suspends = resume.suspends;
         self.reader = resume.reader;
         self.run_deadline = value.left.map(|left| self.now.after(left));
-        self.collects = resume.boundaries;
+        self.collected = value.collected;
+        self.collects = resume.boundaries && !value.collected;
+        self.steers = Book::resumed(value.steers);
         self.compacts = resume.compacts;
         self.context = resume.context;
         self.history = resume.history.clone();

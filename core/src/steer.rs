@@ -103,6 +103,16 @@ pub(crate) fn says_nothing(parts: &[Part]) -> bool {
 }
 
 impl Book {
+    /// The inputs of a run's next part, whose ids are counted on.
+    pub(crate) fn resumed(made: u64) -> Self {
+        Self { made, ..Self::default() }
+    }
+
+    /// How many ids the engine has made.
+    pub(crate) fn made(&self) -> u64 {
+        self.made
+    }
+
     /// Takes an input in.
     pub(crate) fn stage(
         &mut self,
@@ -136,7 +146,7 @@ impl Book {
 
     fn make_id(&mut self) -> SteerId {
         loop {
-            self.made += 1;
+            self.made = self.made.saturating_add(1);
             let id = SteerId::counted(self.made);
             if !self.knows(&id) {
                 return id;

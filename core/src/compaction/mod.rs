@@ -7,7 +7,7 @@ mod context;
 mod replace;
 
 pub use context::ContextState;
-pub use replace::{CompactionError, cut, replaced};
+pub use replace::{CompactionError, cut, replaced, unread};
 
 use crate::history::History;
 use crate::id::SessionId;

@@ -75,6 +75,17 @@ pub fn cut(history: &History, policy: &CompactionPolicy, fresh: usize, tokens: u
     Some(at).filter(|at| *at >= 2)
 }
 
+/// Where the messages begin that stand behind all that models have said in `history`: no model has answered them yet (B5).
+pub fn unread(history: &History) -> usize {
+    let mut at = history.len();
+    while let Some(before) = at.checked_sub(1)
+        && let Some(Role::User | Role::Boundary) = history.get(before).map(|message| message.role())
+    {
+        at = before;
+    }
+    at
+}
+
 /// `history` with `compaction` in the place of its first `cut` messages; the rest is the same, message by message.
 ///
 /// # Errors

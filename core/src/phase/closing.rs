@@ -125,6 +125,8 @@ pub(crate) fn suspend(m: &mut Machine, batch: &Batch, out: &mut Outbox) {
         used: Vec::new(),
         asked: 0,
         visibility: m.visibility.iter().map(|(name, shown)| (name.clone(), *shown)).collect(),
+        steers: m.steers.made(),
+        collected: m.collected,
         additions: Additions::default(),
     };
     batch.put_aside(m, &mut value);

@@ -147,7 +147,7 @@ impl Run {
         match (message, checkpoint.boundary) {
             (None, Boundary::BeforeProvider) => self.apply_steers(out),
             (None, Boundary::BeforeCompletion) => {
-                self.m.collects = false;
+                (self.m.collects, self.m.collected) = (false, true);
                 self.end_turn(checkpoint.answer, out);
             }
             (Some(message), boundary) => {

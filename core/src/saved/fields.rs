@@ -129,6 +129,20 @@ pub(crate) fn text(node: &Node, place: &Place<'_>) -> Result<Text, ImportError> 
     }
 }
 
+/// Whether a condition holds.
+pub(crate) fn flag(node: &Node, place: &Place<'_>) -> Result<bool, ImportError> {
+    match node {
+        Node::Bool(value) => Ok(*value),
+        Node::Null
+        | Node::Integer(_)
+        | Node::Negative(_)
+        | Node::Fraction(_)
+        | Node::Text(_)
+        | Node::List(_)
+        | Node::Object(_) => Err(place.wrong("true or false")),
+    }
+}
+
 /// An integer from 0 to `limit`.
 pub(crate) fn number(node: &Node, place: &Place<'_>, limit: u64) -> Result<u64, ImportError> {
     match *node {
@@ -215,16 +229,7 @@ impl Fields<'_> {
     }
 
     pub(crate) fn flag(&mut self, name: &'static str) -> Result<bool, ImportError> {
-        self.need(name, |node, place| match node {
-            Node::Bool(value) => Ok(*value),
-            Node::Null
-            | Node::Integer(_)
-            | Node::Negative(_)
-            | Node::Fraction(_)
-            | Node::Text(_)
-            | Node::List(_)
-            | Node::Object(_) => Err(place.wrong("true or false")),
-        })
+        self.need(name, flag)
     }
 
     /// A span in microseconds that may be absent.

@@ -67,6 +67,10 @@ pub struct Suspended {
     pub(crate) asked: u32,
     /// Tools that differ from their declaration in whether the model sees them: their names, and whether it does.
     pub(crate) visibility: Vec<(Text, bool)>,
+    /// How many ids of inputs the engine has made.
+    pub(crate) steers: u64,
+    /// Whether the source has said that there is nothing more in this run (B3).
+    pub(crate) collected: bool,
     /// Members of its saved form that are not known.
     pub(crate) additions: Additions,
 }

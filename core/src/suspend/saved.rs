@@ -115,6 +115,8 @@ fn write(value: &Suspended) -> Node {
         .with("used_requests", Node::list(&value.used, |id| Node::text(id.text())))
         .number("asked", value.asked)
         .with("tools", Node::list(&value.visibility, shown))
+        .maybe("steers", (value.steers > 0).then(|| Node::number(value.steers)))
+        .maybe("collected", value.collected.then_some(Node::Bool(true)))
         .end()
 }
 
@@ -172,6 +174,8 @@ fn read_members(fields: &mut Fields<'_>) -> Result<Suspended, ImportError> {
         visibility: fields.list("tools", |node, place| {
             object(node, place, |fields| Ok((fields.text("name")?, fields.flag("shown")?)))
         })?,
+        steers: fields.maybe_number("steers")?.unwrap_or(0),
+        collected: fields.maybe("collected", saved::flag)?.unwrap_or(false),
         tail,
         calls,
         additions: Additions::default(),

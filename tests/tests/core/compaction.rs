@@ -389,3 +389,45 @@ fn at_one_boundary_compaction_comes_first_then_boundary_input_then_steering() {
     hand.cancel();
     hand.replays();
 }
+
+// proves: B5, K5
+#[test]
+fn inputs_that_a_refused_request_brought_for_the_first_time_stay_word_for_word() {
+    let policy = CompactionPolicy::default().keep_messages(1);
+    let mut hand = compacting(policy, talk(2));
+    hand.text(LONG);
+    hand.steer("a", "first").unwrap();
+    hand.steer("b", "second").unwrap();
+    hand.done(Finish::Stop);
+    hand.fail(ProblemKind::ContextOverflow);
+    assert_eq!(hand.compactions(), [("overflow", 4)]);
+    hand.compacted(summary("s"));
+    assert_eq!(live(&hand), ["u s", "u first", "u second"]);
+}
+
+// proves: K5
+#[test]
+fn a_context_that_could_be_made_smaller_still_is_not_compacted_twice_in_a_model_call() {
+    let mut hand = compacting(CompactionPolicy::default().keep_messages(4), talk(10));
+    hand.fail(ProblemKind::ContextOverflow);
+    assert_eq!(hand.compactions(), [("overflow", 7)]);
+    hand.compacted(summary("s"));
+    assert_eq!(live(&hand).len(), 5);
+    hand.fail(ProblemKind::ContextOverflow);
+    assert_eq!((hand.compactions().len(), hand.error().code()), (1, "context_overflow"));
+}
+
+// proves: B5
+#[test]
+fn what_a_run_that_was_cancelled_had_been_told_reaches_the_model_in_the_next_run_word_for_word() {
+    let policy = CompactionPolicy::after_messages(4).keep_messages(1);
+    let mut hand = Hand::new(Config::default().compaction(policy).unwrap(), []);
+    let mut history = talk(3);
+    history.push(message(3, Role::Boundary, vec![Part::Text("news".into())])).unwrap();
+    hand.start.history = history;
+    hand.start = hand.start.clone().compacts(true);
+    hand.begin();
+    assert_eq!(hand.compactions(), [("threshold", 2)]);
+    hand.compacted(summary("s"));
+    assert_eq!(live(&hand)[2..], ["b news", "u hello"]);
+}

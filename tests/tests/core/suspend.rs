@@ -8,6 +8,7 @@ use runloom_core::host_input::{HostAnswer, Question, RespondError, Shape};
 use runloom_core::id::{CommandId, OpId, RequestId, Revision, RunId, SessionId};
 use runloom_core::input::Respond;
 use runloom_core::laws::{Checked, Depth};
+use runloom_core::message::Part;
 use runloom_core::model::{Finish, ModelSpec};
 use runloom_core::outcome::RunResult;
 use runloom_core::output::{Reply, Work};
@@ -395,4 +396,50 @@ fn a_place_that_a_repeated_call_left_empty_stays_empty() {
     story.go_on(story.resume_of(&json));
     let again: Vec<_> = story.hand.checked.run().requests().iter().map(|r| r.id.to_string()).collect();
     assert_eq!(again, ids);
+}
+
+/// A run whose source has nothing more to say, that goes on for the sake of an input, and is put aside.
+fn collected() -> (Story, Arc<Suspended>) {
+    let ask = ToolSpec::new("ask", "", "{}").unwrap().approval(ApprovalPolicy::Ask);
+    let mut story = Story::new(Config::default(), vec![ask]);
+    story.hand = Hand::new(story.config.clone(), story.tools.clone()).quick();
+    story.hand.start.boundaries = true;
+    story.hand.begin();
+    story.hand.tells("");
+    story.hand.text("that is it");
+    story.hand.done(Finish::Stop);
+    story.hand.steer_parts(None, vec![Part::Text("one".into())]).unwrap();
+    assert!(!story.hand.tells(""));
+    story.hand.calls(["ask"]);
+    let value = story.suspend().unwrap();
+    (story, value)
+}
+
+// proves: H3, H6
+#[test]
+fn the_inputs_of_all_parts_of_a_run_have_names_of_their_own() {
+    let (mut story, value) = collected();
+    let resume = story.resume_of(&value.to_json());
+    story.go_on(resume);
+    assert_eq!(story.hand.steer_parts(None, vec![Part::Text("two".into())]), Ok("steer-2".into()));
+}
+
+// proves: B3, H6
+#[test]
+fn a_source_that_has_nothing_more_to_say_is_not_asked_in_the_next_part_either() {
+    let (mut story, value) = collected();
+    let mut resume = story.resume_of(&value.to_json());
+    resume.boundaries = true;
+    resume.cancelled = false;
+    story.go_on(resume);
+    let request = story.hand.checked.run().requests()[0].id.clone();
+    story.hand.give(Input::Respond(Box::new(Respond {
+        command: CommandId(7),
+        request,
+        answer: HostAnswer::deny("no"),
+    })));
+    assert!(story.hand.asked().is_empty(), "{:?}", story.hand.asked());
+    story.hand.text("done");
+    story.hand.done(Finish::Stop);
+    assert_eq!((story.hand.asked().len(), story.hand.answer()), (0, "done"));
 }

@@ -297,6 +297,8 @@ pub(super) fn suspended(seed: u64) -> Suspended {
         calls: calls.iter().map(|call| suspended_call(dice, call)).collect(),
         used: (0..dice.below(3)).map(|n| RequestId::new(format!("used {n}")).unwrap()).collect(),
         asked: 9,
+        steers: 3,
+        collected: true,
         visibility: dice.some(2, |dice| (dice.text(), dice.coin())),
         additions: Additions::default(),
         tail,
