@@ -258,6 +258,11 @@ impl Thread {
     /// Tells of a message that is opened again as what it is not. Activities take no text, which is told elsewhere.
     fn compare_role(&self, id: &str, said: Role, event: usize, warnings: &mut Warnings) {
         let role = self.message(id).map(Message::role);
+        let told =
+            matches!(warnings.list().last(), Some(Warning::Order { event: last, .. }) if *last == event);
+        if told {
+            return;
+        }
         if let Some(role) = role.filter(|role| *role != said && *role != Role::Activity) {
             warnings.push(Warning::OtherRole { event, id: id.to_owned(), role });
         }
