@@ -36,9 +36,15 @@ impl Sink {
         if self.token.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
     }
 
+    /// Whether events may go out: not once a transformer is missing that was to change them.
+    fn admits(&self) -> Result<()> {
+        self.check()?;
+        if self.chain.is_broken() { Err(Error::agent("a transformer panicked")) } else { Ok(()) }
+    }
+
     /// Sends an event of the agent.
     pub(super) fn emit(&mut self, mut event: Event) -> Result<()> {
-        self.check()?;
+        self.admits()?;
         if let Some(owner) = self.owners.last()
             && let Some(place) = event.subagent_run_id_mut()
         {
@@ -49,7 +55,7 @@ impl Sink {
 
     /// Sends an event of the agent whose owner is settled.
     pub(super) fn emit_as_it_is(&mut self, event: Event) -> Result<()> {
-        self.check()?;
+        self.admits()?;
         if self.chain.is_empty() {
             return self.put(event, false);
         }
@@ -59,7 +65,7 @@ impl Sink {
     /// Closes something that was opened: also when the run was cancelled (V6), and however full the queue is.
     pub(super) fn close(&mut self, event: Event) -> Result<()> {
         self.chain.apply_caught(event).into_iter().try_for_each(|event| self.put(event, true))?;
-        self.check()
+        self.admits()
     }
 
     /// Puts an event into the queue that keeps the rules.
@@ -134,8 +140,17 @@ impl Sink {
     /// Ends the stream. The transformers may change the end, but not its type, and not the fact.
     pub(super) fn terminate(&mut self, event: Event) -> Result<()> {
         self.owners.clear();
+        // A stop and a failure have their end whatever became of the transformers.
+        let completes = event.event_type() == EventType::RunFinished && !is_cancelled(&event);
+        if completes {
+            self.admits()?;
+        }
         if !self.chain.is_empty() {
-            for made in self.chain.apply_caught(event.clone()) {
+            let all = self.chain.apply_caught(event.clone());
+            if completes {
+                self.admits()?;
+            }
+            for made in all {
                 if !made.is_terminal() {
                     let _ = self.put(made, true);
                 } else if says_the_same(&made, &event) && self.put(made, true).is_ok() {
@@ -160,8 +175,11 @@ impl Sink {
 
 /// Whether two ends are of one type, and cancelled or not.
 fn says_the_same(a: &Event, b: &Event) -> bool {
-    let cancelled = |event: &Event| matches!(event, Event::RunFinished(finished) if finished.outcome == Some(RunOutcome::Cancelled));
-    (a.event_type(), cancelled(a)) == (b.event_type(), cancelled(b))
+    (a.event_type(), is_cancelled(a)) == (b.event_type(), is_cancelled(b))
+}
+
+fn is_cancelled(event: &Event) -> bool {
+    matches!(event, Event::RunFinished(finished) if finished.outcome == Some(RunOutcome::Cancelled))
 }
 
 impl Drop for Sink {

@@ -40,6 +40,8 @@ impl<F: FnMut(Event, &mut Vec<Event>) + Send> Transformer for F {
 #[derive(Default)]
 pub(super) struct Chain {
     links: Vec<Box<dyn Transformer>>,
+    /// One of them panicked.
+    broken: bool,
 }
 
 impl Chain {
@@ -51,10 +53,19 @@ impl Chain {
         self.links.is_empty()
     }
 
+    /// Whether one of them panicked, so that none is asked any more.
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken
+    }
+
     /// What becomes of an event. A panic goes to the caller, who is inside of the agent.
     pub(super) fn apply(&mut self, event: Event) -> Vec<Event> {
+        if self.is_empty() {
+            return vec![event];
+        }
         let (mut events, mut out) = (vec![event], Vec::new());
         let mut links = std::mem::take(&mut self.links);
+        self.broken = true;
         for link in &mut links {
             for event in events.drain(..) {
                 link.transform(event, &mut out);
@@ -62,7 +73,7 @@ impl Chain {
             std::mem::swap(&mut events, &mut out);
         }
         // Not reached by a panic: what is half-way through an event is not asked again.
-        self.links = links;
+        (self.links, self.broken) = (links, false);
         events
     }
 

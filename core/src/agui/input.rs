@@ -66,12 +66,10 @@ impl RunAgentInput {
         Self { thread_id: thread_id.into(), run_id: run_id.into(), ..Self::default() }
     }
 
-    /// Whether the peer declares version 1.0 or later (V8).
+    /// Whether the peer declares version 1.0 or later (V8). What cannot be read as a version is taken for a later one.
     pub fn declares_1_0(&self) -> bool {
-        self.protocol_version
-            .as_deref()
-            .and_then(Version::parse)
-            .is_some_and(|version| version >= Version::V1_0)
+        let declared = self.protocol_version.as_deref();
+        declared.is_some_and(|text| Version::parse(text).is_none_or(|version| version >= Version::V1_0))
     }
 
     /// The text of the last message of a person.

@@ -3,6 +3,7 @@
 use crate::kit::{agent, code, events, input, input_of, quietly, words};
 use runloom::agui::server::{Result, RunContext, Runner};
 use runloom::agui::{Event, EventType, RunOutcome};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 async fn says(cx: &mut RunContext<()>) -> Result<RunOutcome> {
     cx.say("hello")?;
@@ -124,11 +125,37 @@ fn a_transformer_that_panics_fails_the_run_and_no_more() {
             out.push(event);
         };
         let all = quietly(|| events(Runner::new(agent(says)).transformer(panics).run_local(input())));
-        let end = if at == EventType::TextMessageContent {
-            "run_error AGENT_ERROR"
-        } else {
-            "run_finished success"
-        };
-        assert!(words(&all).ends_with(end), "{at:?}: {}", words(&all));
+        assert!(words(&all).ends_with("run_error AGENT_ERROR"), "{at:?}: {}", words(&all));
     }
+}
+
+// proves: V1, V8
+#[test]
+fn nothing_goes_out_past_a_transformer_that_panicked() {
+    for (at, expected) in [
+        (EventType::RunStarted, "run_started; run_error AGENT_ERROR"),
+        (EventType::TextMessageStart, "run_started; run_error AGENT_ERROR"),
+    ] {
+        let panics = move |event: Event, out: &mut Vec<Event>| {
+            assert!(event.event_type() != at, "on purpose");
+            out.push(event);
+        };
+        // The agent goes on whatever happens to it.
+        let stubborn = agent(async |cx| {
+            for _ in 0..3 {
+                let _ = catch_unwind(AssertUnwindSafe(|| cx.say("the secret")));
+            }
+            Ok(RunOutcome::Success)
+        });
+        let all = quietly(|| events(Runner::new(stubborn).transformer(panics).run_local(input())));
+        assert_eq!(words(&all), expected);
+    }
+    // A stop is no failure all the same.
+    let panics = |event: Event, out: &mut Vec<Event>| {
+        assert!(!event.is_terminal(), "on purpose");
+        out.push(event);
+    };
+    let stops = agent(async |_| Ok(RunOutcome::Cancelled));
+    let all = quietly(|| events(Runner::new(stops).transformer(panics).run_local(input_of("1.1"))));
+    assert_eq!(words(&all), "run_started; run_finished cancelled");
 }

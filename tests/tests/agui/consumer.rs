@@ -204,6 +204,22 @@ pub(crate) const CASES: &[Case] = &[
         },
     },
     Case {
+        name: "a call that no message can hold is told of",
+        stream: "start; text c role=user; /text c; call c; args c; /call c; finish",
+        told: || {
+            json!({"messages": [{"id": "c", "role": "user"}], "warnings": [
+            "event 3: there is no message of the assistant for tool call \"c\"", "event 4: there is no tool call \"c\""]})
+        },
+    },
+    Case {
+        name: "an answer under the id of a thought is told of",
+        stream: "start; reason m; think m delta=a; /reason m; text m; say m delta=b; /text m; finish",
+        told: || {
+            json!({"messages": [{"id": "m", "role": "reasoning", "content": "ab"}],
+            "warnings": ["event 4: message \"m\" has the role reasoning, and is continued as that"]})
+        },
+    },
+    Case {
         name: "a call that is opened again goes on",
         stream: "start; call c; args c delta=a; /call c; call c; args c delta=b; /call c; finish",
         told: || json!({"messages": [{"toolCalls": [{"id": "c", "function": {"arguments": "ab"}}]}]}),

@@ -152,6 +152,11 @@ const STREAMS: &[(&str, &str, &str)] = &[
     ("start; text~ m; text m; say m; /text m; finish", "ok", "ok"),
     ("start; call~ c tool=f; result c as=n; finish", "ok", "ok"),
     ("start; call~ c tool=f by=a; result c as=n; finish", "ok", "ok"),
+    (
+        "start; messages messages=[{\"role\":\"user\",\"id\":\"u\",\"content\":\"hi\"}]; text u; /text u; finish",
+        "ok",
+        "opener-mismatch@2",
+    ),
     // Outcomes.
     (
         "start; finish outcome={\"type\":\"interrupt\",\"interrupts\":[{\"id\":\"i\",\"reason\":\"a\"},{\"id\":\"j\",\"reason\":\"a\"}]}",
@@ -261,6 +266,10 @@ fn what_the_input_holds_is_known() {
     assert_eq!(judge("start; result c as=n; finish"), None);
     assert_eq!(judge("start; text m by=b"), Some(Rule::OwnerMismatch));
     assert_eq!(judge("start; text u by=b"), Some(Rule::OwnerMismatch));
+    // What a person said is not continued as the model's words.
+    assert_eq!(judge("start; text u"), Some(Rule::OpenerMismatch));
+    assert_eq!(judge("start; text~ u delta=x"), Some(Rule::OpenerMismatch));
+    assert_eq!(judge("start; text u role=user; /text u; finish"), None);
     assert_eq!(judge("start run=q"), Some(Rule::RunIdentity));
     assert_eq!(judge("start thread=u"), Some(Rule::RunIdentity));
     // A call that the input asked for is not one of this run's pending calls.

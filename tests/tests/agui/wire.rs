@@ -1,8 +1,11 @@
 //! The types and their JSON, by values of our own.
 
 use crate::streams::event;
+use runloom_core::agui::event::{Base, RunFinished};
 use runloom_core::agui::wire::{DecodeError, NoticeKind, Wire, decode, decode_bytes, encode};
-use runloom_core::agui::{AgentCapabilities, Content, Event, EventType, Message, RunAgentInput, TokenUsage};
+use runloom_core::agui::{
+    AgentCapabilities, Content, Event, EventType, Message, ResumeEntry, RunAgentInput, TokenUsage,
+};
 use serde_json::{Value, json};
 
 /// At least one line for each type of event, with all members.
@@ -272,6 +275,22 @@ fn optional_members_that_are_absent_are_left_out() {
     assert_eq!(encode(&AgentCapabilities::default()), "{}");
     assert_eq!(encode(&Message::assistant("m", "hi")), r#"{"role":"assistant","id":"m","content":"hi"}"#);
     assert_eq!(encode(&Content::Parts(Vec::new())), "[]");
+}
+
+#[test]
+fn a_null_in_an_optional_member_is_left_out_too() {
+    let base = Base { raw_event: Some(Box::new(Value::Null)), ..Base::default() };
+    let finished = RunFinished { result: Some(Value::Null), base, ..RunFinished::default() };
+    assert_eq!(Event::from(finished).encode(), r#"{"type":"RUN_FINISHED","threadId":"","runId":""}"#);
+    let mut input = RunAgentInput::new("t", "r");
+    (input.state, input.forwarded_props) = (Some(Value::Null), Some(Value::Null));
+    input.resume = vec![ResumeEntry::resolved("i", Some(Value::Null))];
+    let written = encode(&input);
+    assert!(!written.contains("null"), "{written}");
+    assert!(decode::<RunAgentInput>(&written).is_ok());
+    // What is required may be null, and is written.
+    let snapshot = Event::state_snapshot(Value::Null).encode();
+    assert_eq!(snapshot, r#"{"type":"STATE_SNAPSHOT","snapshot":null}"#);
 }
 
 #[test]

@@ -24,12 +24,15 @@ impl Thread {
     }
 
     /// Puts a call into its message. One that names none, or no assistant's, gets a message of its own.
-    pub(super) fn open_call(&mut self, event: &ToolCallStart) {
+    pub(super) fn open_call(&mut self, event: &ToolCallStart, at: usize, warnings: &mut Warnings) {
         let id = &event.tool_call_id;
         self.clock += 1;
         self.pending.insert(id.clone(), self.clock);
         if !self.calls.contains_key(id) {
-            let Some(place) = self.holder(event) else { return };
+            let Some(place) = self.holder(event) else {
+                let wanted = "message of the assistant for tool call";
+                return warnings.push(Warning::NoTarget { event: at, wanted, id: id.clone() });
+            };
             let function = FunctionCall { name: event.tool_call_name.clone(), arguments: String::new() };
             let call = ToolCall { id: id.clone(), function, ..ToolCall::default() };
             if let Some(Message::Assistant(assistant)) = self.messages.get_mut(place) {

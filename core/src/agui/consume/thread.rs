@@ -5,7 +5,7 @@ use super::warning::{Warning, Warnings};
 use crate::agui::content::{ContentPart, TextPart};
 use crate::agui::event::{Base, RunStarted, SubagentStarted, TextMessageStart};
 use crate::agui::message::{
-    AssistantMessage, DeveloperMessage, Message, ReasoningMessage, SystemMessage, UserMessage,
+    AssistantMessage, DeveloperMessage, Message, ReasoningMessage, Role, SystemMessage, UserMessage,
 };
 use crate::agui::patch::{Budget, apply, weight};
 use crate::agui::{Content, Event, Metadata, Operation, RunAgentInput, SubagentOutcome, TextRole, Version};
@@ -142,8 +142,14 @@ impl Thread {
             Event::TextMessageStart(e) => self.open_text(e, at, warnings),
             Event::TextMessageContent(e) => self.append(&e.message_id, &e.delta, &e.base, at, warnings),
             Event::TextMessageEnd(e) => self.merge(&e.message_id, &e.base),
-            Event::ToolCallStart(e) => self.open_call(e),
-            Event::ToolCallArgs(e) => self.extend_call(&e.tool_call_id, &e.delta, &e.base),
+            Event::ToolCallStart(e) => self.open_call(e, at, warnings),
+            Event::ToolCallArgs(e) => {
+                if !self.calls.contains_key(&e.tool_call_id) {
+                    let (wanted, id) = ("tool call", e.tool_call_id.clone());
+                    warnings.push(Warning::NoTarget { event: at, wanted, id });
+                }
+                self.extend_call(&e.tool_call_id, &e.delta, &e.base);
+            }
             Event::ToolCallEnd(e) => self.extend_call(&e.tool_call_id, "", &e.base),
             Event::ToolCallResult(e) => self.result(e, at, warnings),
             Event::StateSnapshot(e) => self.replace_state(e.snapshot.clone()),
@@ -156,6 +162,7 @@ impl Thread {
             Event::ReasoningMessageStart(e) => {
                 let (id, owner) = (&e.message_id, &e.subagent_run_id);
                 if self.reopened(id) {
+                    self.compare_role(id, Role::Reasoning, at, warnings);
                     return self.merge(id, &e.base);
                 }
                 let (id, subagent_run_id) = (id.clone(), owner.clone());
@@ -248,9 +255,24 @@ impl Thread {
         true
     }
 
+    /// Tells of a message that is opened again as what it is not. Activities take no text, which is told elsewhere.
+    fn compare_role(&self, id: &str, said: Role, event: usize, warnings: &mut Warnings) {
+        let role = self.message(id).map(Message::role);
+        let told =
+            matches!(warnings.list().last(), Some(Warning::Order { event: last, .. }) if *last == event);
+        if told {
+            return;
+        }
+        if let Some(role) = role.filter(|role| *role != said && *role != Role::Activity) {
+            warnings.push(Warning::OtherRole { event, id: id.to_owned(), role });
+        }
+    }
+
     fn open_text(&mut self, event: &TextMessageStart, at: usize, warnings: &mut Warnings) {
         let id = &event.message_id;
         if self.reopened(id) {
+            let role = Role::from_name(event.role.unwrap_or_default().as_str());
+            role.into_iter().for_each(|role| self.compare_role(id, role, at, warnings));
             if self.message_mut(id).is_some_and(|message| text_of(message).is_none()) {
                 warnings.push(Warning::NoTarget { event: at, wanted: "message with text", id: id.clone() });
             }

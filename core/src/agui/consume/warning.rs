@@ -1,5 +1,6 @@
 //! What a consumer noticed, and went on.
 
+use crate::agui::message::Role;
 use crate::agui::patch::PatchError;
 use crate::agui::verify::VerificationError;
 use crate::agui::wire::Notice;
@@ -58,6 +59,15 @@ pub enum Warning {
         /// Under which id.
         id: String,
     },
+    /// A message is opened again in another role; it keeps its own, and what comes is appended to it.
+    OtherRole {
+        /// Which event, from 0.
+        event: usize,
+        /// The message.
+        id: String,
+        /// Whose message it is.
+        role: Role,
+    },
 }
 
 impl fmt::Display for Warning {
@@ -85,6 +95,9 @@ impl fmt::Display for Warning {
                 )
             }
             Self::NoTarget { event, wanted, id } => write!(f, "event {event}: there is no {wanted} {id:?}"),
+            Self::OtherRole { event, id, role } => {
+                write!(f, "event {event}: message {id:?} has the role {role}, and is continued as that")
+            }
         }
     }
 }

@@ -276,7 +276,11 @@ fn remove(document: &mut Value, place: &[String]) -> Result<Value, PatchFault> {
 /// Whether two values are equal as JSON: numbers by their value, however they are written.
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
-        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64().is_some_and(|a| Some(a) == b.as_f64()),
+        // Two integers are compared as they are: as floats, large ones that differ would be equal.
+        (Value::Number(a), Value::Number(b)) => {
+            let fraction = a.is_f64() || b.is_f64();
+            a == b || fraction && a.as_f64().is_some_and(|a| Some(a) == b.as_f64())
+        }
         (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
         (Value::Object(a), Value::Object(b)) => {
             a.len() == b.len()

@@ -54,12 +54,18 @@ fn what_does_not_apply_changes_nothing() {
         (json!({"op": "add", "path": "/list/a", "value": 1}), NoSuchPlace),
         (json!({"op": "remove", "path": "/list/-"}), NoSuchPlace),
         (json!({"op": "test", "path": "/a", "value": "1"}), TestFailed),
+        (json!({"op": "test", "path": "/n", "value": 9_007_199_254_740_992_u64}), TestFailed),
         (json!({"op": "move", "from": "/list", "path": "/list/0"}), IntoItself),
         (json!({"op": "move", "from": "/list/0", "path": "/no/a"}), NoSuchPlace),
         (json!({"op": "copy", "from": "/no", "path": "/a"}), NoSuchPlace),
     ];
     for (case, why) in cases {
-        refuses(json!({"a": 1, "list": [1, 2]}), json!([first, case]), 1, why);
+        refuses(
+            json!({"a": 1, "n": 9_007_199_254_740_993_u64, "list": [1, 2]}),
+            json!([first, case]),
+            1,
+            why,
+        );
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a verifier remembers of a run: who owns what, and what is open.
 
+use crate::agui::event::TextRole;
 use crate::agui::lanes::{Opener, Said};
 use crate::agui::message::Message;
 use alloc::boxed::Box;
@@ -20,7 +21,7 @@ pub(super) struct Text {
     pub(super) owner: Owner,
     /// When it was opened by a start.
     pub(super) open: Option<u64>,
-    /// What it was opened as in this run.
+    /// What it was opened as, or is in the input or a snapshot.
     pub(super) opener: Option<Opener>,
 }
 
@@ -99,6 +100,11 @@ impl Steps {
     }
 }
 
+/// What a message that is there already was opened as.
+fn opener(role: TextRole, name: &Option<String>) -> Option<Opener> {
+    Some(Opener { role, name: name.clone(), parent: None })
+}
+
 /// All of it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Entities {
@@ -141,11 +147,15 @@ impl Entities {
                     place.owner = owner.map(Into::into);
                 }
             }
-            Message::Developer(_) | Message::System(_) | Message::User(_) => {
-                self.know_text(id, owner, authoritative)
+            Message::Developer(m) => {
+                self.know_text(id, owner, opener(TextRole::Developer, &m.name), authoritative);
             }
+            Message::System(m) => {
+                self.know_text(id, owner, opener(TextRole::System, &m.name), authoritative);
+            }
+            Message::User(m) => self.know_text(id, owner, opener(TextRole::User, &m.name), authoritative),
             Message::Assistant(assistant) => {
-                self.know_text(id, owner, authoritative);
+                self.know_text(id, owner, opener(TextRole::Assistant, &assistant.name), authoritative);
                 for call in &assistant.tool_calls {
                     let fresh = !self.calls.contains_key(&call.id);
                     let place = self.calls.entry(call.id.clone()).or_default();
@@ -155,7 +165,7 @@ impl Entities {
                 }
             }
             Message::Tool(tool) => {
-                self.know_text(id, owner, authoritative);
+                self.know_text(id, owner, None, authoritative);
                 if let Some(call) = self.calls.get_mut(&tool.tool_call_id) {
                     call.answered = true;
                 }
@@ -163,11 +173,12 @@ impl Entities {
         }
     }
 
-    fn know_text(&mut self, id: &str, owner: Option<&str>, authoritative: bool) {
+    fn know_text(&mut self, id: &str, owner: Option<&str>, opener: Option<Opener>, authoritative: bool) {
         let fresh = !self.texts.contains_key(id);
         let place = self.texts.entry(id.into()).or_default();
         if fresh || authoritative {
             place.owner = owner.map(Into::into);
+            place.opener = opener;
         }
     }
 

@@ -148,7 +148,10 @@ macro_rules! wire_write {
         $crate::agui::wire::Wire::write(&$value, $out);
     };
     (opt $value:expr, $key:literal, $out:ident $first:ident) => {
-        if let Some(value) = &$value {
+        // A null is no value of an optional member, and would be refused by whoever reads it.
+        if let Some(value) = &$value
+            && !$crate::agui::wire::Wire::is_null(value)
+        {
             $crate::agui::wire::key($out, concat!(",\"", $key, "\":"), $first);
             $crate::agui::wire::Wire::write(value, $out);
         }
