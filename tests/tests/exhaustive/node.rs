@@ -58,6 +58,7 @@ impl Setting {
         (limits.tool_output_bytes, limits.parallel_tools, limits.late) = (256, 2, 2);
         (limits.payload_bytes, limits.error_bytes, limits.event_capacity_bytes) = (8_192, 256, 8_192);
         (limits.open_questions, limits.question_bytes, limits.answer_bytes) = (2, 256, 256);
+        (limits.steers, limits.steer_bytes) = (2, 256);
         let roomy = Config::new(limits.clone()).expect("the limits fit together");
         (limits.log_events, limits.log_bytes) = (roomy.min_log_events(), roomy.min_log_bytes());
         let mut deadlines = Deadlines::default();

@@ -96,6 +96,7 @@ impl Profile {
         (limits.tool_output_bytes, limits.progress_bytes) = (300, 256);
         (limits.steps, limits.parallel_tools) = (1 + u32::try_from(random.below(5)).unwrap_or(0), 3);
         (limits.open_questions, limits.question_bytes, limits.answer_bytes) = (4, 256, 256);
+        (limits.steers, limits.steer_bytes) = (2, 256);
         let roomy = Config::new(limits.clone()).expect("limits that fit");
         if self.tight {
             (limits.log_events, limits.log_bytes) = (roomy.min_log_events(), roomy.min_log_bytes());
