@@ -89,14 +89,15 @@ impl Profile {
     fn config(&self, random: &mut Random) -> Config {
         let mut limits = Limits::default();
         (limits.event_capacity, limits.calls, limits.parts) =
-            (self.capacity, if self.tight { 2 } else { 8 }, 16);
-        limits.response_bytes = *random.pick(&[500, 4_000, 1 << 20]);
+            (self.capacity, if self.tight { 1 } else { 8 }, 16);
+        let responses: &[u64] = if self.tight { &[500] } else { &[500, 4_000, 1 << 20] };
+        limits.response_bytes = *random.pick(responses);
         limits.argument_bytes = limits.response_bytes.min(1_000);
         limits.delta_bytes = limits.response_bytes.min(4_000);
         (limits.tool_output_bytes, limits.progress_bytes) = (300, 256);
         (limits.steps, limits.parallel_tools) = (1 + u32::try_from(random.below(5)).unwrap_or(0), 3);
-        (limits.open_questions, limits.question_bytes, limits.answer_bytes) = (4, 256, 256);
-        (limits.steers, limits.steer_bytes) = (2, 256);
+        (limits.open_questions, limits.question_bytes, limits.answer_bytes) = (0, 256, 256);
+        (limits.steers, limits.steer_bytes) = (0, 256);
         let roomy = Config::new(limits.clone()).expect("limits that fit");
         if self.tight {
             (limits.log_events, limits.log_bytes) = (roomy.min_log_events(), roomy.min_log_bytes());
