@@ -178,11 +178,17 @@ fn answers_to_approvals_and_calls_have_bounds() {
     let beside = r#"{"decision":"deny","reason":""}"#.len();
     assert_eq!([reason(255 - beside), reason(256 - beside)], [Ok(()), Ok(())]);
     assert_eq!(reason(257 - beside), Err(AnswerError::TooLarge { limit: 256, observed: 257 }));
-    let parts = |count: usize| {
-        HostAnswer::Result(ToolOutput::parts(vec![Part::Text("".into()); count])).check(&call, &bounds)
+    let parts = |count: usize, bounds: &Limits| {
+        HostAnswer::Result(ToolOutput::parts(vec![Part::Text("".into()); count])).check(&call, bounds)
     };
-    assert_eq!([parts(255), parts(256)], [Ok(()), Ok(())]);
-    assert!(matches!(parts(257), Err(AnswerError::Result(_))));
+    let mut wide = Limits::default();
+    wide.answer_bytes = 64 << 10;
+    assert_eq!([parts(255, &wide), parts(256, &wide)], [Ok(()), Ok(())]);
+    assert!(matches!(parts(257, &wide), Err(AnswerError::Result(_))));
+    // Each part after the first takes 192 bytes of the bound.
+    assert_eq!([parts(85, &bounds), parts(86, &bounds)], [Ok(()), Ok(())]);
+    let over = AnswerError::TooLarge { limit: 16 << 10, observed: 86 * 192 };
+    assert_eq!(parts(87, &bounds), Err(over));
 }
 
 // proves: H1
