@@ -131,6 +131,7 @@ pub use crate::core::model::{
 pub use crate::core::outcome::{Answer, CancelCause, Ended, LateCompletion, Outcome, RunResult, StopReason};
 pub use crate::core::output::{CancelReply, Credit, Work};
 pub use crate::core::saved::{ImportBounds, ImportError, ImportProblem};
+pub use crate::core::snapshot::{LastRun, Lifecycle, Metadata, MetadataError, Snapshot, SnapshotError};
 pub use crate::core::steer::{RetractReply, Steer, SteerError, SteeringItem};
 pub use crate::core::suspend::{NotSuspendable, ResumeError, Suspended};
 pub use crate::core::text::Text;

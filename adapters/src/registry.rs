@@ -46,6 +46,19 @@ impl Registry {
         Ok(RunKey(state.runs))
     }
 
+    /// How many runs there were, in this engine and those before it that its sessions were restored from.
+    pub(crate) fn counted(&self) -> u64 {
+        lock(&self.state).runs
+    }
+
+    /// Runs are counted from `runs` at least: those of a session that is restored were named by others.
+    pub(crate) fn count_from(&self, runs: u64) -> Result<(), EngineShutdown> {
+        let mut state = lock(&self.state);
+        state.open()?;
+        state.runs = state.runs.max(runs);
+        Ok(())
+    }
+
     pub(crate) fn insert(&self, key: RunKey, run: &Arc<RunShared>) -> Result<(), EngineShutdown> {
         let mut state = lock(&self.state);
         state.open()?;

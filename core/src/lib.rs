@@ -98,6 +98,7 @@ mod read_json;
 mod retry;
 mod run;
 pub mod saved;
+pub mod snapshot;
 pub mod steer;
 pub mod suspend;
 pub mod text;

@@ -6,6 +6,7 @@
 //! read is written and compared with what came: nothing is lost silently.
 
 mod additions;
+mod carry;
 mod fields;
 mod host_input;
 mod message;
@@ -13,15 +14,18 @@ mod node;
 mod read;
 
 pub(crate) use additions::Additions;
-pub(crate) use fields::{Fields, Place, flag, object, text};
+pub(crate) use carry::{Saved, deserialize, from_json, head, serialize};
+pub(crate) use fields::{Fields, Place, flag, object, small, text};
 pub(crate) use host_input::{answer, question, read_answer, read_question, read_refusal};
 pub(crate) use message::{content, message, read_content, read_message, read_status};
 pub(crate) use node::{Build, Node};
 pub(crate) use read::{Reading, read};
 
+use crate::history::HistoryError;
 use crate::host_input::QuestionError;
 use crate::id::IdError;
 use crate::message::MessageError;
+use crate::snapshot::MetadataError;
 use crate::text::Text;
 
 /// Deepest nesting of a saved value.
@@ -43,7 +47,8 @@ impl Default for ImportBounds {
     }
 }
 
-/// Why a saved value cannot be read. It shows nothing of the value but the names on the way to the place.
+/// Why a saved value cannot be read. It shows nothing of the value but the names on the way to the
+/// place, and ids.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("at {at:?}: {problem}")]
 #[non_exhaustive]
@@ -133,6 +138,24 @@ pub enum ImportProblem {
     /// Not a question.
     #[error(transparent)]
     Question(#[from] QuestionError),
+    /// The message cannot follow those before it.
+    #[error(transparent)]
+    History(#[from] HistoryError),
+    /// The last message holds calls without results.
+    #[error("{calls} calls of the last message have no result")]
+    OpenCalls {
+        /// How many.
+        calls: usize,
+    },
+    /// It is of a session that was doing something, and only one at rest can be taken up.
+    #[error("the session was {state}")]
+    NotAtRest {
+        /// What it was doing.
+        state: &'static str,
+    },
+    /// Not metadata.
+    #[error(transparent)]
+    Metadata(#[from] MetadataError),
     /// The value contradicts itself.
     #[error("{0}")]
     Contradiction(&'static str),

@@ -23,9 +23,10 @@ use core::time::Duration;
 mod check;
 mod saved;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use saved::VERSION;
+pub(crate) use saved::read as read_suspended;
 
 /// A suspended run. Immutable; what it says is checked again when it is resumed.
 ///
