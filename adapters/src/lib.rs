@@ -95,6 +95,7 @@ mod session;
 mod shared;
 mod start;
 mod state;
+pub mod store;
 mod sub_agent;
 mod sync;
 pub mod testing;
