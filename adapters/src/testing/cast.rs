@@ -120,7 +120,8 @@ impl Cast {
             }
             Work::Observe(request) => {
                 let script = self.scripts.observers.get(request.observer as usize);
-                let (wait, refused) = script.map_or((Duration::ZERO, None), |(wait, refused)| (*wait, *refused));
+                let (wait, refused) =
+                    script.map_or((Duration::ZERO, None), |(wait, refused)| (*wait, *refused));
                 let result = match refused {
                     Some(seq) if request.events.iter().any(|envelope| envelope.seq == seq) => {
                         Err(Box::new(ObserverFault::new(Seq(seq.0 - 1), "refused")))

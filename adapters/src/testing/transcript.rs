@@ -310,7 +310,9 @@ pub fn outcome(outcome: &Outcome) -> Vec<String> {
             outcome.late.len()
         ),
     ];
-    lines.extend(outcome.durability.as_ref().map(|lost| format!("durability {}", squeezed(&lost.to_string()))));
+    lines.extend(
+        outcome.durability.as_ref().map(|lost| format!("durability {}", squeezed(&lost.to_string()))),
+    );
     lines.extend(
         outcome.unapplied.iter().map(|steer| format!("unapplied {} {}", steer.id, parts(&steer.parts))),
     );

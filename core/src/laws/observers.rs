@@ -64,7 +64,11 @@ impl Observers {
         outputs: &[Output],
     ) -> Result<(), Found> {
         if self.is_empty() {
-            return if outputs.iter().any(observes) { Err(found("L5", "nobody is to be asked")) } else { Ok(()) };
+            return if outputs.iter().any(observes) {
+                Err(found("L5", "nobody is to be asked"))
+            } else {
+                Ok(())
+            };
         }
         self.answered(over, answer);
         for output in outputs {
@@ -98,7 +102,8 @@ impl Observers {
         let Some(Answer(op, fault)) = answer else { return };
         let Some((_, request)) = self.asked.take_if(|(asked, _)| *asked == op) else { return };
         let (first, through) = (Seq(request.after().0 + 1), request.through());
-        let reached = fault.map_or(through, |accepted| Seq(accepted.0.saturating_add(1)).clamp(first, through));
+        let reached =
+            fault.map_or(through, |accepted| Seq(accepted.0.saturating_add(1)).clamp(first, through));
         if let Some(seen) = self.seen.get_mut(request.observer as usize) {
             *seen = reached;
         }
@@ -162,7 +167,11 @@ impl Observers {
         let terminal = run.log().get(run.log().last_seq()).map(|envelope| &envelope.event);
         let same = matches!(terminal, Some(Event::RunFailed(failed))
             if matches!(*failed.error, RunError::Observer { observer, seq, .. } if (observer, seq) == failure));
-        if same { Ok(()) } else { Err(("L5", format!("{failure:?} was refused, and the run ends as {terminal:?}"))) }
+        if same {
+            Ok(())
+        } else {
+            Err(("L5", format!("{failure:?} was refused, and the run ends as {terminal:?}")))
+        }
     }
 
     fn ended(&self, run: &Run, outcome: &Outcome) -> Result<(), Found> {
