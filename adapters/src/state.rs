@@ -8,7 +8,7 @@ use crate::core::host_input::{HostAnswer, RespondError};
 use crate::core::id::{CommandId, OpId, RequestId, Revision, Seq, SteerId};
 use crate::core::input::{AbortCause, Respond, Retract, SteerInput};
 use crate::core::message::Part;
-use crate::core::outcome::{Outcome, RunResult};
+use crate::core::outcome::Outcome;
 use crate::core::output::{CancelReply, Credit, Reply, Wake};
 use crate::core::steer::{RetractReply, SteerError};
 use crate::core::suspend::{NotSuspendable, Suspended};
@@ -45,6 +45,8 @@ pub(crate) struct RunState {
     told: Seq,
     /// The last event in the stream's buffer.
     read: Seq,
+    /// The last event that was offered to best-effort observers.
+    pub(crate) offered: Seq,
     reader: Option<Waker>,
     /// Who waits for the outcome, and how many of them let the handle's own stream go unread.
     pub(crate) waiters: WakerSet,
@@ -107,6 +109,7 @@ pub(crate) enum Nap {
 impl RunState {
     /// A run whose machine was just started.
     pub(crate) fn new(machine: Machine, out: Outbox, now: Time, next: Next, primary: bool) -> Self {
+        let offered = Seq(machine.log().first_seq().0.saturating_sub(1));
         let committed = machine.committed().map_or(Revision(0), |(_, revision)| revision);
         Self {
             committed,
@@ -122,6 +125,7 @@ impl RunState {
             taken: Seq(0),
             told: Seq(0),
             read: Seq(0),
+            offered,
             reader: None,
             waiters: WakerSet::default(),
             waiting: 0,
@@ -237,7 +241,7 @@ impl RunState {
         let mut cut = false;
         while let Some(item) = self.held.pop_front() {
             // Results of tools have room in every log; of a model's stream the part that fits has come.
-            cut |= matches!(item, Input::Model { .. }) && self.next.credit.is_zero();
+            cut |= matches!(item, Input::Model { .. }) && !self.machine.has_room();
             if !(cut && matches!(item, Input::Model { .. })) {
                 self.feed(item);
             }
@@ -332,8 +336,8 @@ impl RunState {
         let command = CommandId(self.commands);
         self.step(Input::Suspend { command });
         self.poked = true;
-        match (self.out.take_reply(command), self.machine.outcome().map(|outcome| &outcome.result)) {
-            (Some(Reply::Suspend(Ok(()))), Some(RunResult::Suspended(value))) => Ok(Arc::clone(value)),
+        match (self.out.take_reply(command), self.machine.suspended()) {
+            (Some(Reply::Suspend(Ok(()))), Some(value)) => Ok(Arc::clone(value)),
             (Some(Reply::Suspend(Err(busy))), _) => Err(busy),
             _ => Err(NotSuspendable::default()),
         }
@@ -460,7 +464,7 @@ impl RunState {
         spare: &mut Option<Waker>,
     ) -> Read {
         self.taken = self.taken.max(self.read);
-        if self.next.live && self.next.credit.is_zero() && self.taken > self.told {
+        if self.next.live && !self.machine.has_room() && self.taken > self.told {
             self.poked = true;
         }
         into.extend(self.machine.log().after(self.read).take(MOST_READ).cloned());
