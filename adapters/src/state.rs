@@ -8,6 +8,7 @@ use crate::core::host_input::{HostAnswer, RespondError};
 use crate::core::id::{CommandId, OpId, RequestId, Revision, Seq, SteerId};
 use crate::core::input::{AbortCause, Respond, Retract, SteerInput};
 use crate::core::message::Part;
+use crate::core::model::ModelItem;
 use crate::core::outcome::Outcome;
 use crate::core::output::{CancelReply, Credit, Reply, Wake};
 use crate::core::steer::{RetractReply, SteerError};
@@ -277,14 +278,23 @@ impl RunState {
     /// Steps what was taken in and not stepped yet, as far as there is room: the run goes on.
     fn catch_up(&mut self) {
         self.tell_taken();
-        let mut steps = false;
-        // With credit all that was taken in may be stepped: what it brings reaches the observers together.
-        while !self.next.credit.is_zero() || (steps && self.next.live && self.machine.has_room()) {
-            steps = true;
-            let Some(item) = self.held.pop_front() else { break };
+        let mut joins = false;
+        while let Some(item) = self.held.pop_front() {
+            if !self.next.live || !self.may_step(&item, joins) {
+                return self.held.push_front(item);
+            }
+            joins = true;
             self.feed(item);
             self.tell_taken();
         }
+    }
+
+    /// Whether `item` may be stepped: with credit, or where it `joins` what a model yielded with it, so that observers are
+    /// asked about all of it together. What ends the attempt waits until they have accepted it (L5).
+    fn may_step(&self, item: &Input, joins: bool) -> bool {
+        let ends = |item: &ModelItem| matches!(item, ModelItem::Done(_) | ModelItem::Failed(_));
+        let joins = joins && matches!(item, Input::Model { item, .. } if !ends(item));
+        !self.next.credit.is_zero() || (joins && self.machine.has_room())
     }
 
     fn command(&mut self, input: impl FnOnce(CommandId) -> Input) -> Option<Reply> {
@@ -439,7 +449,7 @@ impl RunState {
     pub(crate) fn take_in(&mut self, items: &mut Vec<Input>, full: bool) {
         for item in items.drain(..) {
             // An item may bring more events than there is room for: those behind it wait, in their order.
-            let waits = full || !self.held.is_empty() || !self.machine.has_room();
+            let waits = full || !self.held.is_empty() || !self.may_step(&item, true);
             let passes = matches!(item, Input::Observed { .. });
             if waits && !passes && self.next.live {
                 self.held.push_back(item);

@@ -70,7 +70,7 @@ pub struct LocalObserverFn<F>(F);
 ///         Ok(())
 ///     }
 /// });
-/// let host = Host::shared().model(ModelSpec::new("m"), ScriptedModel::new(["hi"])).observer(observer).build()?;
+/// let host = Host::shared().model(ModelSpec::new("m"), ScriptedModel::new(["hi".into()])).observer(observer).build()?;
 /// # let session = runloom::Engine::new(host, runloom::ManualTimer::new()).session()?;
 /// # let (mut run, driver) = session.start("hello")?;
 /// # let drain = async { while run.events().next().await.is_some() {} };
