@@ -1,6 +1,7 @@
 //! The engine: what sessions have in common, and the end of them all.
 
 use crate::CancellationToken;
+use crate::best_effort::{BestEffort, BestEffortError, BestEffortOptions};
 use crate::core::config::Config;
 use crate::core::history::{History, HistoryBounds};
 use crate::core::id::{IdError, Revision, SessionId};
@@ -147,12 +148,24 @@ impl<F: Flavour, T: Timer + Clone> Engine<F, T> {
     /// many there were (C10).
     ///
     /// When it returns, their logs are closed and their sessions idle. It waits for nothing: their futures are
-    /// dropped when their drivers are polled next. Later calls return zero; new sessions and runs get
+    /// dropped when their drivers are polled next, and required observers are not waited for. Later calls return zero; new sessions and runs get
     /// [`EngineShutdown`].
     pub fn shutdown(&self) -> usize {
         let (runs, manual) = self.inner.registry.shut_down();
         manual.iter().for_each(CancellationToken::cancel);
-        manual.len() + runs.iter().filter(|run| run.abort(AbortCause::Shutdown)).count()
+        let count = manual.len() + runs.iter().filter(|run| run.abort(AbortCause::Shutdown)).count();
+        self.inner.registry.best_effort.close();
+        count
+    }
+
+    /// Begins a best-effort observer of all runs of the engine, those included that are under way: it gets what required
+    /// observers accept from now on (L5).
+    ///
+    /// # Errors
+    ///
+    /// [`BestEffortError`] if the capacity is out of its bounds or the engine was shut down.
+    pub fn best_effort(&self, options: BestEffortOptions) -> Result<BestEffort, BestEffortError> {
+        self.inner.registry.best_effort.add(options)
     }
 
     /// How many runs are going on.

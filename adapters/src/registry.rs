@@ -1,6 +1,7 @@
 //! The runs of an engine, so that a shutdown finds them (C10).
 
 use crate::CancellationToken;
+use crate::best_effort::Queues;
 use crate::engine::EngineShutdown;
 use crate::shared::RunShared;
 use crate::sync::{Arc, Mutex, Weak, lock};
@@ -12,6 +13,7 @@ pub(crate) struct RunKey(u64);
 
 #[derive(Default)]
 pub(crate) struct Registry {
+    pub(crate) best_effort: Queues,
     state: Mutex<RegistryState>,
 }
 
