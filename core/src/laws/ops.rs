@@ -63,6 +63,7 @@ impl End {
             | Input::Retract(_)
             | Input::Suspend { .. }
             | Input::Resume(_)
+            | Input::Recover(_)
             | Input::Visibility(_) => None,
         }
     }
