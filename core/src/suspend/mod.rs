@@ -26,7 +26,7 @@ mod saved;
 pub(crate) mod tests;
 
 pub use saved::VERSION;
-pub(crate) use saved::read as read_suspended;
+pub(crate) use saved::{access, read as read_suspended, read_access};
 
 /// A suspended run. Immutable; what it says is checked again when it is resumed.
 ///

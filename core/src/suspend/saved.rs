@@ -60,6 +60,7 @@ impl Saved for Suspended {
         node
     }
 
+    /// Reads what [`Suspended::to_node`] made.
     fn of_node(node: &Node) -> Result<Self, ImportError> {
         let (mut value, additions) = Additions::import(node, read, write)?;
         value.additions = additions;
@@ -212,7 +213,7 @@ fn read_call(node: &Node, place: &Place<'_>, call: &Arc<ToolCall>) -> Result<Sus
     })
 }
 
-fn access(access: &Access) -> Node {
+pub(crate) fn access(access: &Access) -> Node {
     let resource = |resource: &Resource| {
         Build::new()
             .text("name", &resource.name)
@@ -230,7 +231,7 @@ fn access(access: &Access) -> Node {
     .end()
 }
 
-fn read_access(node: &Node, place: &Place<'_>) -> Result<Access, ImportError> {
+pub(crate) fn read_access(node: &Node, place: &Place<'_>) -> Result<Access, ImportError> {
     let resource = |node: &Node, place: &Place<'_>| {
         object(node, place, |fields| {
             let (name, writes) = (fields.text("name")?, fields.flag("writes")?);
