@@ -327,6 +327,7 @@ fn what_nobody_was_asked_to_begin_nobody_can_report_about() {
 }
 
 // proves: L5
+// bounds: required observers
 #[test]
 fn a_run_has_a_bounded_number_of_observers() {
     let start = |count: u32| {
