@@ -24,12 +24,26 @@ pub(crate) struct Stage {
     ended: bool,
     /// A run that was put aside.
     value: Option<Arc<Suspended>>,
+    /// The run's earlier parts.
+    parts: Vec<Checked>,
     out: String,
 }
 
 impl Stage {
     /// The rendering of `script`.
     pub(crate) fn play(script: &str) -> String {
+        Self::played(script).out
+    }
+
+    /// The parts of the run that `script` steps, but for those whose machine has panicked on purpose.
+    pub(crate) fn runs(script: &str) -> Vec<Checked> {
+        let mut stage = Self::played(script);
+        let last = stage.run.take().filter(|_| !script.lines().any(|line| line.trim() == "panic"));
+        stage.parts.extend(last);
+        stage.parts
+    }
+
+    fn played(script: &str) -> Self {
         let mut stage = Self {
             setup: Setup::new(),
             run: None,
@@ -39,6 +53,7 @@ impl Stage {
             asked: Vec::new(),
             ended: false,
             value: None,
+            parts: Vec::new(),
             out: String::new(),
         };
         for line in script.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -47,7 +62,7 @@ impl Stage {
             }
         }
         stage.replay();
-        stage.out
+        stage
     }
 
     /// Equal inputs give equal logs (W8).
@@ -99,7 +114,8 @@ impl Stage {
             "resume" => {
                 self.value = Some(self.suspended());
                 self.replay();
-                (self.run, self.ended) = (None, false);
+                self.parts.extend(self.run.take());
+                self.ended = false;
                 let stepped = self.act(line);
                 self.shows(&stepped);
             }
