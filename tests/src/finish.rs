@@ -28,7 +28,7 @@ pub fn finish(run: &mut Checked, begun: &[Output], most: usize) {
         let (now, input) = act(run, next, &mut open);
         let shown = format!("{input:?}");
         let stepped = run.step(now, input).unwrap_or_else(|broken| panic!("{broken}, at {shown}"));
-        stepped.answer.unwrap_or_else(|misuse| panic!("{misuse}, at {shown}"));
+        let _ = stepped.answer.unwrap_or_else(|misuse| panic!("{misuse}, at {shown}"));
         note(&mut open, &stepped.outputs);
     }
     panic!("the run does not end; it is in the phase {}", run.run().phase_name());
