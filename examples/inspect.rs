@@ -1,14 +1,20 @@
 //! Reads recorded streams: `inspect -- decode --provider anthropic < stream.sse`, `inspect -- verify < events.jsonl`,
-//! `inspect -- fold < events.jsonl`.
+//! `inspect -- fold < events.jsonl`, `inspect -- replay JOURNAL`.
 
 use runloom_examples::agui::{self, Answer};
 use runloom_examples::decode::{self, Command, Format, HELP};
+use runloom_examples::replay::{self, Stopped};
 use runloom_examples::screen::{complain, is_gone};
+use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match decode::parse(std::env::args_os().skip(1)) {
+    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if args.first().is_some_and(|word| word == "replay") {
+        return replay(&args);
+    }
+    match decode::parse(args) {
         Ok(Command::Help) => print(HELP),
         Ok(Command::Decode(format)) => decode(format),
         Ok(Command::Verify(mode)) => answer(|events| agui::verify(events, mode)),
@@ -47,6 +53,36 @@ fn decode(format: Format) -> ExitCode {
         return ExitCode::FAILURE;
     }
     print(&format!("{}\n", summary.to_json()))
+}
+
+fn replay(args: &[OsString]) -> ExitCode {
+    let [_, path] = args else {
+        complain(format_args!("inspect: replay JOURNAL takes one file\nTry --help."));
+        return ExitCode::from(2);
+    };
+    let journal = match std::fs::read(path) {
+        Ok(journal) => journal,
+        Err(error) => {
+            complain(format_args!("inspect: {}: {error}", path.to_string_lossy()));
+            return ExitCode::FAILURE;
+        }
+    };
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let replayed = replay::replay(&journal, &mut out);
+    match replayed.and_then(|()| Ok(out.flush()?)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Stopped::Output(error)) if is_gone(&error) => ExitCode::SUCCESS,
+        Err(Stopped::Output(error)) => {
+            complain(format_args!("inspect: standard output: {error}"));
+            ExitCode::FAILURE
+        }
+        Err(Stopped::Journal(words)) => {
+            // What was the same comes before the words about the rest.
+            let _ = out.flush();
+            complain(format_args!("inspect: {words}"));
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn print(text: &str) -> ExitCode {

@@ -18,6 +18,7 @@ Reads recorded streams as the engine would.
 Usage: cargo run --example inspect -- decode --provider anthropic|openai-chat < stream.sse
        cargo run --example inspect -- verify [--mode stream|single] < events.jsonl
        cargo run --example inspect -- fold < events.jsonl
+       cargo run --example inspect -- replay JOURNAL
 
 decode reads a model's streamed answer and prints one JSON object:
   {\"text\",\"reasoning\",\"refusal\",\"tool_calls\":[{\"id\",\"name\",\"arguments\",\"complete\"}],
@@ -34,8 +35,12 @@ fold reads AG-UI events, one on a line, and prints what a client would hold at t
   {\"messages\",\"state\",\"outcome\",\"run\",\"warnings\"} or {\"error\",\"at\",\"rule\"}
 `outcome` is \"completed\"; `run` says how the last run ended.
 
-Exit status: 0 decoded, kept or consumed, also when the stream holds an error; 1 unreadable (with the offset of the byte
-on standard error), rejected or truncated; 2 wrong usage.
+replay feeds a run's journal to a fresh machine, compares each event with the one that was recorded, and prints the log,
+one event on a line. At the first difference both sides stand on standard error.
+
+Exit status: 0 decoded, kept, consumed or replayed, also when the stream holds an error; 1 unreadable (with the offset of the byte
+on standard error), rejected, truncated or diverged; 2 wrong
+usage.
 ";
 
 /// A format of streams.

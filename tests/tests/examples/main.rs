@@ -10,6 +10,7 @@ mod inspect;
 mod mcp;
 mod people;
 mod program;
+mod replay;
 mod secrets;
 mod server;
 mod sub_agent;

@@ -26,12 +26,26 @@ pub(crate) struct Stage {
     observations: u64,
     /// A run that was put aside.
     value: Option<Arc<Suspended>>,
+    /// The run's earlier parts.
+    parts: Vec<Checked>,
     out: String,
 }
 
 impl Stage {
     /// The rendering of `script`.
     pub(crate) fn play(script: &str) -> String {
+        Self::played(script).out
+    }
+
+    /// The parts of the run that `script` steps, but for those whose machine has panicked on purpose.
+    pub(crate) fn runs(script: &str) -> Vec<Checked> {
+        let mut stage = Self::played(script);
+        let last = stage.run.take().filter(|_| !script.lines().any(|line| line.trim() == "panic"));
+        stage.parts.extend(last);
+        stage.parts
+    }
+
+    fn played(script: &str) -> Self {
         let mut stage = Self {
             setup: Setup::new(),
             run: None,
@@ -42,6 +56,7 @@ impl Stage {
             ended: false,
             observations: 0,
             value: None,
+            parts: Vec::new(),
             out: String::new(),
         };
         for line in script.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -50,7 +65,7 @@ impl Stage {
             }
         }
         stage.replay();
-        stage.out
+        stage
     }
 
     /// Equal inputs give equal logs (W8).
@@ -102,7 +117,8 @@ impl Stage {
             "resume" => {
                 self.value = Some(self.suspended());
                 self.replay();
-                (self.run, self.ended, self.observations) = (None, false, 0);
+                self.parts.extend(self.run.take());
+                (self.ended, self.observations) = (false, 0);
                 let stepped = self.act(line);
                 self.shows(&stepped);
             }
