@@ -235,6 +235,7 @@ impl Checked {
                 self.read &= !gone;
                 if let (Some(recover), true) = (recovers, mark.live) {
                     (self.read, self.taken) = (recover.reader == Reader::Primary, mark.seq);
+                    self.observers.recovered(recover.observers, mark.seq);
                 }
                 self.observers.stepped(&self.run, over, observed, *next, &outputs)?;
                 self.waits(*next, quiet)?;
