@@ -85,6 +85,7 @@ mod engine;
 mod feed;
 mod gate;
 mod host;
+mod journal;
 #[cfg(all(test, runloom_loom))]
 mod models;
 mod outcome;
@@ -152,6 +153,7 @@ pub use crate::host::{
     UnknownTool, approver_fn, compactor_fn, local_approver_fn, local_compactor_fn, local_model_fn,
     local_responder_fn, local_tool_fn, model_fn, responder_fn, tool_fn,
 };
+pub use crate::journal::{Journal, JournalFull};
 pub use crate::outcome::WaitForOutcome;
 pub use crate::run::{Run, RunHandle};
 pub use crate::session::{Session, SessionState};

@@ -12,6 +12,7 @@ use crate::driver::Driver;
 use crate::engine::{EngineShutdown, IdKind};
 use crate::gate::{Gate, GateKeeper, Gates};
 use crate::host::Flavour;
+use crate::journal::{Journal, Tape, step_with};
 use crate::run::Run;
 use crate::session::{Found, Session, SessionShared};
 use crate::shared::RunShared;
@@ -55,6 +56,7 @@ pub struct RunOptions {
     unattended: bool,
     suspends: bool,
     token: Option<CancellationToken>,
+    journal: Option<Journal>,
     depth: u32,
 }
 
@@ -81,6 +83,13 @@ impl RunOptions {
     /// no request (C2).
     pub fn cancellation_token(mut self, token: CancellationToken) -> Self {
         self.token = Some(token);
+        self
+    }
+
+    /// Writes every input and the events that came of it into this journal, from which the run can be replayed, and
+    /// recovered after a crash (L7, H7).
+    pub fn journal(mut self, journal: Journal) -> Self {
+        self.journal = Some(journal);
         self
     }
 
@@ -236,9 +245,11 @@ fn launch<F: Flavour, T: Timer + Clone, X: Transport>(
     let begins = Begins { found, reader, cancelled, answerers, suspends: options.suspends };
     let mut machine = Machine::new(seed.id.clone(), Arc::clone(&engine.config));
     let mut out = Outbox::new();
-    let next = machine.step(now, first(begins), &mut out)?;
+    let mut tape = options.journal.map(|journal| Tape::new(journal, &machine));
+    let next = step_with(&mut machine, &mut tape, now, first(begins), &mut out)?;
 
-    let state = RunState::new(machine, out, now, next, reader == Reader::Primary);
+    let mut state = RunState::new(machine, out, now, next, reader == Reader::Primary);
+    state.tape = tape;
     let tokens = (seed.token, options.token);
     let registration = (Arc::clone(&engine.registry), key);
     let run = Arc::new(RunShared::new(state, seed.id.clone(), tokens, Arc::clone(shared), registration));

@@ -15,6 +15,7 @@ use crate::core::suspend::{NotSuspendable, Suspended};
 use crate::core::time::Time;
 use crate::core::tool::ToolVisibility;
 use crate::core::{Input, Next, Outbox, Output, Run as Machine};
+use crate::journal::{Tape, step_with};
 use crate::panics::caught;
 use crate::sync::Arc;
 use crate::wakers::{WakerSet, Woken};
@@ -58,6 +59,8 @@ pub(crate) struct RunState {
     answerers: usize,
     /// The last commit of the run that its session knows.
     committed: Revision,
+    /// Where its journal is written.
+    pub(crate) tape: Option<Tape>,
 }
 
 /// What a driver brings along for one round under the lock.
@@ -110,6 +113,7 @@ impl RunState {
         let committed = machine.committed().map_or(Revision(0), |(_, revision)| revision);
         Self {
             committed,
+            tape: None,
             machine,
             out,
             now,
@@ -173,6 +177,7 @@ impl RunState {
         if !self.next.live {
             woken.append(self.waiters.take());
         }
+        woken.push(self.tape.as_ref().and_then(Tape::reader));
         if self.reader.is_some() && (self.machine.log().last_seq() > self.read || !self.next.live) {
             woken.push(self.reader.take());
         }
@@ -201,15 +206,18 @@ impl RunState {
 
     /// Steps the machine. A panic in it closes the run from its ledger (X5). Whether the input was proper.
     fn step(&mut self, input: Input) -> bool {
-        let (machine, out, now) = (&mut self.machine, &mut self.out, self.now);
-        match caught(|| machine.step(now, input, out)) {
+        let (machine, tape, out, now) = (&mut self.machine, &mut self.tape, &mut self.out, self.now);
+        match caught(|| step_with(machine, tape, now, input, out)) {
             Some(Ok(next)) => {
                 self.next = next;
                 true
             }
             Some(Err(_)) => false,
             None => {
-                machine.close_after_panic(out);
+                match tape {
+                    Some(tape) => tape.close_after_panic(machine, out),
+                    None => machine.close_after_panic(out),
+                }
                 self.next = Next { wake: None, hard: None, credit: Credit::ZERO, live: false };
                 true
             }
