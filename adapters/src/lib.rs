@@ -86,6 +86,7 @@ mod engine;
 mod feed;
 mod gate;
 mod host;
+mod journal;
 #[cfg(all(test, runloom_loom))]
 mod models;
 mod outcome;
@@ -162,6 +163,7 @@ pub use crate::host::{
     local_compactor_fn, local_model_fn, local_observer_fn, local_responder_fn, local_tool_fn, model_fn,
     observer_fn, responder_fn, tool_fn,
 };
+pub use crate::journal::{Journal, JournalFull};
 pub use crate::outcome::WaitForOutcome;
 pub use crate::run::{Run, RunHandle};
 pub use crate::session::{Session, SessionState};
