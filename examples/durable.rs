@@ -71,11 +71,10 @@ fn book() -> Result<impl Tool, ToolSpecError> {
     }))
 }
 
+type Kept = (Keeper<SqliteStore>, Engine<Shared, SmolTimer>);
+
 /// An engine whose sessions are kept in the file.
-fn engine(
-    file: &Path,
-    model: ScriptedModel,
-) -> Result<(Keeper<SqliteStore>, Engine<Shared, SmolTimer>), Box<dyn Error>> {
+fn engine(file: &Path, model: ScriptedModel) -> Result<Kept, Box<dyn Error>> {
     let keeper = Keeper::new(block_on(SqliteStore::open(file))?);
     let host = Host::shared().model(ModelSpec::new("scripted"), model).tool(book()?);
     Ok((keeper.clone(), Engine::new(host.keeper(keeper).build()?, SmolTimer::new())))

@@ -185,11 +185,11 @@ impl<F: Flavour, T: Timer + Clone> Engine<F, T> {
 }
 
 impl<F: Flavour, T> Inner<F, T> {
-    /// The id of a new run. Of a session that was claimed the claim is part of it: whatever was lost with an earlier
-    /// process, its ids do not come again.
-    pub(crate) fn new_run(&self, number: u64, epoch: Option<Epoch>) -> String {
+    /// The id of a new run. Of a session that was claimed, session and claim are part of it: whatever was lost with an
+    /// earlier process, its ids do not come again, and neither do those of another session.
+    pub(crate) fn new_run(&self, number: u64, session: &SessionId, epoch: Option<Epoch>) -> String {
         match (&self.ids, epoch) {
-            (None, Some(epoch)) => format!("run-{epoch}-{number}"),
+            (None, Some(epoch)) => format!("{session}/run-{epoch}-{number}"),
             (Some(_), _) | (None, None) => self.new_id(IdKind::Run, number),
         }
     }
@@ -251,8 +251,8 @@ impl<T> EngineBuilder<Shared, T> {
     /// With this source of ids (X3); it gets the kind and a number that counts from 1. The default is `run-1`,
     /// `session-1` and so on, which begins anew with each engine, runs behind those that a restored session knows of:
     /// where sessions outlive it, or keys of calls leave it (T6), ids must not come again. Sessions that a keeper has opened
-    /// have runs `run-1-1` and so on, with the number of the claim. Ids have 1 to 256 bytes and no control characters, and a session's runs must
-    /// differ.
+    /// have runs `session/run-1-1` and so on, with the number of the claim. Ids have 1 to 256 bytes and no control
+    /// characters, and a session's runs must differ.
     pub fn ids(mut self, ids: impl Fn(IdKind, u64) -> String + Send + Sync + 'static) -> Self {
         self.ids = Some(Arc::new(move |(kind, number)| ids(kind, number)));
         self
@@ -263,8 +263,8 @@ impl<T> EngineBuilder<Local, T> {
     /// With this source of ids (X3); it gets the kind and a number that counts from 1. The default is `run-1`,
     /// `session-1` and so on, which begins anew with each engine, runs behind those that a restored session knows of:
     /// where sessions outlive it, or keys of calls leave it (T6), ids must not come again. Sessions that a keeper has opened
-    /// have runs `run-1-1` and so on, with the number of the claim. Ids have 1 to 256 bytes and no control characters, and a session's runs must
-    /// differ.
+    /// have runs `session/run-1-1` and so on, with the number of the claim. Ids have 1 to 256 bytes and no control
+    /// characters, and a session's runs must differ.
     pub fn ids(mut self, ids: impl Fn(IdKind, u64) -> String + 'static) -> Self {
         self.ids = Some(Rc::new(move |(kind, number)| ids(kind, number)));
         self

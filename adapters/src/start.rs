@@ -362,7 +362,7 @@ fn seed<F: Flavour, T>(
     let book = engine.host.book();
     let epoch = book.map(|book| book.epoch(&shared.id).ok_or(StartError::NotKept)).transpose()?;
     let (id, part) = match which {
-        Which::New => (RunId::new(engine.new_run(number, epoch))?, Seq(0)),
+        Which::New => (RunId::new(engine.new_run(number, &shared.id, epoch))?, Seq(0)),
         Which::Resumed(value) => {
             found.check(value).map_err(StartError::Resume)?;
             (value.run_id().clone(), value.last_seq())

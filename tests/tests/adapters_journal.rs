@@ -36,7 +36,8 @@ fn engine() -> Engine<Shared, ManualTimer> {
 }
 
 fn start(engine: &Engine<Shared, ManualTimer>, journal: &Journal) -> Own {
-    let session = engine.restore(SessionId::new("s").unwrap(), Revision(0), History::default()).unwrap();
+    let snapshot = runloom::Snapshot::new(SessionId::new("s").unwrap(), Revision(0), History::default());
+    let session = engine.restore(&snapshot).unwrap();
     let options = RunOptions::new().unattended().journal(journal.clone());
     let (run, driver) = session.start_with("go", options).unwrap();
     (run, Task::new(driver))

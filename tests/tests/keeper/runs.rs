@@ -34,7 +34,7 @@ fn a_run_is_in_the_store_with_its_journal() {
     let (run, driver) = session.start_with("go", RunOptions::new().unattended()).unwrap();
     let outcome = block_on(driver);
     assert_eq!(outcome.durability, None);
-    assert_eq!(run.id().as_str(), "run-1-1");
+    assert_eq!(run.id().as_str(), "kept/run-1-1");
     let kept = events(&store, run.id());
     assert_eq!(kept.len() as u64, outcome.last_seq.0);
     assert!(kept.iter().zip(1..).all(|(event, seq)| event["seq"] == seq));
@@ -55,7 +55,7 @@ fn a_run_is_in_the_store_with_its_journal() {
     assert_eq!(again.metadata().get("title").map(AsRef::as_ref), Some("Acting"));
     let (run, driver) = again.start_with("go on", RunOptions::new().unattended()).unwrap();
     block_on(driver);
-    assert_eq!(run.id().as_str(), "run-2-2", "claim and number are new");
+    assert_eq!(run.id().as_str(), "kept/run-2-2", "claim and number are new");
     assert_eq!(runs(&store).len(), 2);
     assert_eq!(calls.lock().unwrap().len(), 1);
 }
