@@ -230,6 +230,20 @@ fn the_rules_of_values_and_bounds_can_be_switched_off_too() {
     assert_eq!(started().observe(&finish).map_err(|error| error.rule), Err(Rule::Malformed));
     assert_eq!(started().without(Rule::Malformed).observe(&finish), Ok(()));
 
+    let far = |at: i64| {
+        let mut start = events("start").remove(0);
+        start.base_mut().timestamp = Some(at);
+        start
+    };
+    let judge_start = |at: i64| Verifier::new(Mode::Stream).observe(&far(at)).map_err(|error| error.rule);
+    for at in [(1 << 53) - 1, -(1 << 53) + 1] {
+        assert_eq!(judge_start(at), Ok(()), "{at}");
+    }
+    for at in [1 << 53, -(1 << 53), i64::MAX, i64::MIN] {
+        assert_eq!(judge_start(at), Err(Rule::Malformed), "{at}");
+        assert_eq!(Verifier::new(Mode::Stream).without(Rule::Malformed).observe(&far(at)), Ok(()));
+    }
+
     let two = events("text m; text n");
     let judge = |mut verifier: Verifier| {
         two.iter().find_map(|event| verifier.observe(event).err()).map(|error| error.rule)
