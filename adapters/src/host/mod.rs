@@ -103,6 +103,10 @@ pub enum HostError {
     /// A tool's declaration is not valid, or two tools have one name.
     #[error(transparent)]
     Tool(#[from] ToolSpecError),
+    /// A tool with code says that the client executes it: its code would never run. See
+    /// [`client_tool`](HostBuilder::client_tool).
+    #[error("the tool {0:?} has code, and says that the client executes it")]
+    ClientTool(Text),
 }
 
 impl Host<Shared> {
@@ -180,15 +184,18 @@ impl<F: Flavour> HostBuilder<F> {
     ///
     /// # Errors
     ///
-    /// [`HostError`] if there is no model, a tool's declaration was made invalid after it was built, or two tools
-    /// have the same name.
+    /// [`HostError`] if there is no model, a tool's declaration was made invalid after it was built, two tools have the
+    /// same name, or a tool with code is declared as one that the client executes.
     pub fn build(self) -> Result<Host<F>, HostError> {
         let (spec, open, natively) = self.model.ok_or(HostError::NoModel)?;
         let mut tools = Vec::with_capacity(self.tools.len());
         let mut calls = BTreeMap::new();
         let mut names = BTreeSet::new();
         for (spec, call) in self.tools {
-            ToolSpec::new(spec.name.clone(), spec.description.clone(), Arc::clone(&spec.schema))?;
+            spec.check()?;
+            if spec.client && call.is_some() {
+                return Err(HostError::ClientTool(spec.name));
+            }
             if !names.insert(spec.name.clone()) {
                 return Err(ToolSpecError::Duplicate(spec.name).into());
             }
