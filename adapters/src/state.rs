@@ -273,7 +273,10 @@ impl RunState {
     /// Steps what was taken in and not stepped yet, as far as there is room: the run goes on.
     fn catch_up(&mut self) {
         self.tell_taken();
-        while !self.next.credit.is_zero() {
+        let mut steps = false;
+        // With credit all that was taken in may be stepped: what it brings reaches the observers together.
+        while !self.next.credit.is_zero() || (steps && self.next.live && self.machine.has_room()) {
+            steps = true;
             let Some(item) = self.held.pop_front() else { break };
             self.feed(item);
             self.tell_taken();
@@ -432,8 +435,9 @@ impl RunState {
     pub(crate) fn take_in(&mut self, items: &mut Vec<Input>, full: bool) {
         for item in items.drain(..) {
             // An item may bring more events than there is room for: those behind it wait, in their order.
-            let waits = full || !self.held.is_empty() || self.next.credit.is_zero();
-            if waits && self.next.live {
+            let waits = full || !self.held.is_empty() || !self.machine.has_room();
+            let passes = matches!(item, Input::Observed { .. });
+            if waits && !passes && self.next.live {
                 self.held.push_back(item);
             } else {
                 self.feed(item);

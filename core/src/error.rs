@@ -102,6 +102,16 @@ pub enum RunError {
     /// The source of boundary inputs is gone, or has dropped a question unanswered (B6).
     #[error("the source of boundary inputs is gone")]
     BoundaryLost,
+    /// A required observer did not accept an event, or panicked (L5).
+    #[error("required observer {observer} did not accept event {seq}: {message}")]
+    Observer {
+        /// Which, in the order of construction, from 0.
+        observer: u32,
+        /// The event; it stays recorded.
+        seq: Seq,
+        /// What the observer said, cleaned and cut.
+        message: Text,
+    },
     /// The session's history has no room for another step.
     #[error("the history is full: {0}")]
     HistoryFull(crate::history::HistoryError),
@@ -124,6 +134,7 @@ impl RunError {
             Self::Tool { .. } => "tool_failed",
             Self::Interrupted => "consumer_gone",
             Self::BoundaryLost => "boundary_lost",
+            Self::Observer { .. } => "observer_failed",
             Self::HistoryFull(_) => "history_full",
             Self::DriverPanicked => "driver_panicked",
             Self::Internal => "internal",
@@ -138,6 +149,7 @@ impl RunError {
             Self::Tool { .. }
             | Self::InvalidArguments { .. }
             | Self::BoundaryLost
+            | Self::Observer { .. }
             | Self::HistoryFull(_)
             | Self::DriverPanicked
             | Self::Internal => false,

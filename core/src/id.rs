@@ -145,10 +145,38 @@ macro_rules! number_id {
     };
 }
 
-number_id!(
-    /// One piece of work that the machine asked for; counted from 1 within a run.
-    OpId
-);
+/// One piece of work that the machine asked for; counted from 1 within a run. Requests to required observers are counted
+/// apart from the rest, from 2^52 + 1, so that the record is the same whether or not anyone observes it; they are written
+/// as `o1`, `o2` and so on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OpId(pub u64);
+
+/// Operations above it are requests to observers.
+const OBSERVING: u64 = 1 << 52;
+
+impl OpId {
+    /// The request to an observer of this number, counted from 1.
+    pub const fn observing(number: u64) -> Self {
+        Self(OBSERVING.saturating_add(number))
+    }
+
+    /// The number of a request to an observer; `None` for any other work.
+    pub const fn observation(self) -> Option<u64> {
+        match self.0.checked_sub(OBSERVING) {
+            None | Some(0) => None,
+            Some(number) => Some(number),
+        }
+    }
+}
+
+impl fmt::Display for OpId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.observation() {
+            Some(number) => write!(f, "o{number}"),
+            None => fmt::Display::fmt(&self.0, f),
+        }
+    }
+}
 number_id!(
     /// Names a command that its caller awaits a [`Reply`](crate::Reply) for.
     CommandId

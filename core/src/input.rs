@@ -7,6 +7,7 @@ use crate::host_input::HostAnswer;
 use crate::id::{CommandId, OpId, RequestId, Revision, Seq, SessionId, SteerId};
 use crate::message::Part;
 use crate::model::{ModelItem, ModelSpec};
+use crate::observe::ObserverFault;
 use crate::suspend::Resume;
 use crate::tool::{Approvals, Preparation, ToolFault, ToolItem, ToolSpec, ToolVisibility, Verdict};
 use alloc::boxed::Box;
@@ -90,6 +91,13 @@ pub enum Input {
         /// What stands in the place of the older messages, or why nothing does.
         result: Result<Box<Compaction>, Box<CompactionFault>>,
     },
+    /// A required observer has answered (L5).
+    Observed {
+        /// Which operation.
+        op: OpId,
+        /// It has accepted all events that it was asked about, or why not.
+        result: Result<(), Box<ObserverFault>>,
+    },
     /// Put the run aside as a value; the reply says whether it can be (H6).
     Suspend {
         /// Awaits [`Reply::Suspend`](crate::Reply).
@@ -130,6 +138,7 @@ impl Input {
             Self::Retract(_) => "retract",
             Self::Boundary { .. } => "boundary",
             Self::Compacted { .. } => "compacted",
+            Self::Observed { .. } => "observed",
             Self::Suspend { .. } => "suspend",
             Self::Resume(_) => "resume",
             Self::Visibility(_) => "visibility",
@@ -169,6 +178,8 @@ pub struct Start {
     pub boundaries: bool,
     /// Whether there is a compactor (K1, K5).
     pub compacts: bool,
+    /// How many required observers there are (L5); at most [`MAX_OBSERVERS`](crate::observe::MAX_OBSERVERS).
+    pub observers: u32,
     /// What the session knows about the size of its context.
     pub context: ContextState,
 }
@@ -243,6 +254,7 @@ impl Start {
             suspends: false,
             boundaries: false,
             compacts: false,
+            observers: 0,
             context: ContextState::default(),
         }
     }
@@ -258,6 +270,13 @@ impl Start {
     #[must_use]
     pub fn compacts(mut self, compacts: bool) -> Self {
         self.compacts = compacts;
+        self
+    }
+
+    /// With so many required observers.
+    #[must_use]
+    pub fn observers(mut self, observers: u32) -> Self {
+        self.observers = observers;
         self
     }
 

@@ -87,6 +87,8 @@ mod machine;
 pub mod mcp;
 pub mod message;
 pub mod model;
+pub mod observe;
+mod observers;
 pub mod outcome;
 pub mod output;
 mod phase;

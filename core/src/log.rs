@@ -98,6 +98,11 @@ impl EventLog {
         self.end
     }
 
+    /// Encoded bytes of the events after `seq` that are here.
+    pub(crate) fn bytes_after(&self, seq: Seq) -> u64 {
+        self.end - self.get(seq).map_or(self.start, |envelope| envelope.end)
+    }
+
     /// The event at `seq`, unless it was evicted or has not happened.
     pub fn get(&self, seq: Seq) -> Option<&Envelope> {
         let at = seq.0.checked_sub(self.first_seq().0)?;

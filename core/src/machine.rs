@@ -10,6 +10,7 @@ use crate::json::encoded_prefix;
 use crate::log::EventLog;
 use crate::message::{Message, Part, Role};
 use crate::model::ModelSpec;
+use crate::observers::Observers;
 use crate::outcome::{LateCompletion, Outcome};
 use crate::output::{Credit, Outbox, Output, Work};
 use crate::steer::Book;
@@ -18,6 +19,7 @@ use crate::text::Text;
 use crate::time::Time;
 use crate::tool::{Approvals, ToolEnd, ToolSpec, ToolVisibility};
 use crate::usage::Usage;
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -186,6 +188,9 @@ pub(crate) struct Machine {
     pub(crate) request: Usage,
     pub(crate) late: Vec<LateCompletion>,
     pub(crate) ignored: u64,
+    pub(crate) observers: Observers,
+    /// The result of a run that is over, while observers are asked about the end of its record.
+    pub(crate) pending: Option<Box<Outcome>>,
     pub(crate) outcome: Option<Arc<Outcome>>,
 }
 
@@ -228,6 +233,8 @@ impl Machine {
             request: Usage::default(),
             late: Vec::new(),
             ignored: 0,
+            observers: Observers::default(),
+            pending: None,
             outcome: None,
         }
     }
@@ -245,6 +252,7 @@ impl Machine {
         self.revision = start.revision;
         self.fresh = Some(crate::compaction::unread(&self.history));
         self.reader = start.reader;
+        self.observers = Observers::new(start.observers, Seq(0));
         self.run_deadline = self.config.deadlines.run.map(|span| self.now.after(span));
         self.origin = Some(Arc::new(Origin {
             session: start.session,
@@ -269,6 +277,7 @@ impl Machine {
         self.answerers = resume.answerers;
         self.suspends = resume.suspends;
         self.reader = resume.reader;
+        self.observers = Observers::new(resume.observers, value.seq);
         self.run_deadline = value.left.map(|left| self.now.after(left));
         self.collected = value.collected;
         self.collects = resume.boundaries && !value.collected;
@@ -376,22 +385,32 @@ impl Machine {
 
     pub(crate) fn begin_op(&mut self, kind: OpKind, work: Work, out: &mut Outbox) -> OpId {
         let op = self.ops.open(kind);
-        out.push(Output::Begin { op, work });
+        if self.observers.is_empty() {
+            out.push(Output::Begin { op, work });
+        } else {
+            self.observers.hold(op, work);
+        }
         op
     }
 
     pub(crate) fn abandon(&mut self, op: OpId, out: &mut Outbox) {
         let kind = self.ops.find(op);
-        self.ops.note_abandoned(op, kind);
         self.ops.close(op);
-        out.push(Output::Abandon { op });
+        if !self.observers.give_up(op) {
+            self.ops.note_abandoned(op, kind);
+            out.push(Output::Abandon { op });
+        }
     }
 
     /// Drops everything that is under way.
     pub(crate) fn abandon_all(&mut self, out: &mut Outbox) {
+        let held = self.observers.give_up_all();
         for (op, kind) in core::mem::take(&mut self.ops.live) {
-            self.ops.note_abandoned(op, Some(kind));
-            out.push(Output::Abandon { op });
+            // Work that nobody was asked to begin is not given up either (W5).
+            if held.binary_search_by_key(&op, |(held, _)| *held).is_err() {
+                self.ops.note_abandoned(op, Some(kind));
+                out.push(Output::Abandon { op });
+            }
         }
     }
 
@@ -426,6 +445,11 @@ impl Machine {
         }
     }
 
+    /// Whether the run takes nothing in for now: the primary stream is full, or observers are asked (E13, L5).
+    pub(crate) fn is_held_up(&self) -> bool {
+        self.is_full() || self.awaits_observers()
+    }
+
     /// Whether the primary stream is full (E13).
     pub(crate) fn is_full(&self) -> bool {
         self.reader == Reader::Primary && self.room().is_zero()
@@ -443,6 +467,9 @@ impl Machine {
 
     /// What the driver may take in before the next step.
     pub(crate) fn credit(&self) -> Credit {
+        if self.awaits_observers() {
+            return Credit::ZERO;
+        }
         match self.reader {
             Reader::Primary => self.room(),
             Reader::Unattended => Credit {

@@ -5,6 +5,7 @@ use crate::error::RunError;
 use crate::history::History;
 use crate::id::{OpId, Revision, Seq};
 use crate::input::AbortCause;
+use crate::observe::DurabilityError;
 use crate::steer::Steer;
 use crate::suspend::Suspended;
 use crate::text::Text;
@@ -130,6 +131,8 @@ pub struct Outcome {
     pub context: ContextState,
     /// The last few completions that came too late to be applied (C6).
     pub late: Vec<LateCompletion>,
+    /// What required observers have not accepted of the end of the record; the result stands all the same (L5).
+    pub durability: Option<DurabilityError>,
     /// The session's revision after this run.
     pub revision: Revision,
     /// The terminal event.

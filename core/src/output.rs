@@ -5,6 +5,7 @@ use crate::compaction::CompactionRequest;
 use crate::host_input::{AskError, HostAnswer, HostRequest, RespondError};
 use crate::id::{CommandId, OpId, SteerId};
 use crate::model::ModelRequest;
+use crate::observe::ObserveRequest;
 use crate::steer::{RetractReply, Steer, SteerError};
 use crate::suspend::NotSuspendable;
 use crate::time::Time;
@@ -72,6 +73,9 @@ pub enum Work {
     Boundary(Arc<BoundaryRequest>),
     /// Shorten the older part of the history.
     Compact(Arc<CompactionRequest>),
+    /// Have a required observer accept events (L5). It is no part of the run's other work: it may begin while nothing else
+    /// does, and ends with [`Input::Observed`](crate::Input).
+    Observe(Arc<ObserveRequest>),
 }
 
 /// The answer to a command.
@@ -208,6 +212,8 @@ pub enum WakeReason {
     HostInput,
     /// The compactor's deadline.
     Compaction,
+    /// The time in which observers may accept the end of the record is up.
+    Finalization,
     /// The run waits for answers only and is to be suspended; decided by a quiet wake only.
     Suspend,
 }

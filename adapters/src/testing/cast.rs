@@ -5,9 +5,10 @@ use super::tool::PlayedTool;
 use crate::core::boundary::BoundaryAnswer;
 use crate::core::compaction::{Compaction, CompactionFault};
 use crate::core::host_input::{HostAnswer, HostRequest, RequestKind};
-use crate::core::id::{CommandId, OpId};
+use crate::core::id::{CommandId, OpId, Seq};
 use crate::core::input::{Input, Respond};
 use crate::core::model::{ModelItem, Problem, ProblemKind};
+use crate::core::observe::ObserverFault;
 use crate::core::output::{Output, Work};
 use crate::core::text::Text;
 use crate::core::tool::{AuthorizeRequest, Binding, ToolInvocation, ToolItem, Verdict};
@@ -41,6 +42,8 @@ pub(super) struct Scripts {
     pub(super) boundaries: Vec<(Duration, BoundaryAnswer)>,
     /// What the compactor makes, request after request; then it fails.
     pub(super) compactions: Vec<(Duration, Result<Compaction, CompactionFault>)>,
+    /// What required observers do: how long they take, and the event that they refuse.
+    pub(super) observers: Vec<(Duration, Option<Seq>)>,
     /// How long a tool's code is not entered after the call was handed over.
     pub(super) entry: Duration,
 }
@@ -114,6 +117,18 @@ impl Cast {
                 let (wait, result) = self.scripts.compactions.get(self.compactions).cloned().unwrap_or(fault);
                 self.compactions += 1;
                 vec![(wait, Input::Compacted { op, result: result.map(Box::new).map_err(Box::new) })]
+            }
+            Work::Observe(request) => {
+                let script = self.scripts.observers.get(request.observer as usize);
+                let (wait, refused) =
+                    script.map_or((Duration::ZERO, None), |(wait, refused)| (*wait, *refused));
+                let result = match refused {
+                    Some(seq) if request.events.iter().any(|envelope| envelope.seq == seq) => {
+                        Err(Box::new(ObserverFault::new(Seq(seq.0 - 1), "refused")))
+                    }
+                    Some(_) | None => Ok(()),
+                };
+                vec![(wait, Input::Observed { op, result })]
             }
             _ => Vec::new(),
         }

@@ -202,6 +202,7 @@ impl<C: FnMut(&Checked) -> Result<(), String>> Explorer<'_, C> {
                         | Input::Responded { .. }
                         | Input::Boundary { .. }
                         | Input::Compacted { .. }
+                        | Input::Observed { .. }
                 );
                 open || always
             };

@@ -59,6 +59,10 @@ pub fn output(output: &Output) -> String {
                 let call = &invocation.call;
                 format!("begin {op} prepare {} {} {}", call.call, call.name, squeezed(call.arguments_json()))
             }
+            Work::Observe(request) => {
+                let (first, through) = (request.after().0 + 1, request.through());
+                format!("begin {op} observe {first}..{through} by {}", request.observer)
+            }
             Work::Respond(asked) => format!("begin {op} respond to {}", request(asked)),
             other => format!("begin {op} {other:?}"),
         },
@@ -163,6 +167,10 @@ fn input_name(input: &Input) -> String {
         Input::Boundary { op, answer: BoundaryAnswer::Lost, .. } => format!("boundary {op} lost"),
         Input::Compacted { op, result: Ok(done) } => format!("compacted {op} to {}", done.messages.len()),
         Input::Compacted { op, result: Err(fault) } => format!("compacted {op} failed {:?}", fault.message),
+        Input::Observed { op, result: Ok(()) } => format!("observed {op}"),
+        Input::Observed { op, result: Err(fault) } => {
+            format!("observed {op} to {}: {}", fault.accepted, squeezed(&format!("{:?}", fault.message)))
+        }
         Input::Prepared { op, result } => match result {
             Ok(preparation) => format!("prepared {op} {:?}", preparation.access),
             Err(fault) => format!("unprepared {op} {}", squeezed(&format!("{:?}", fault.message))),
@@ -302,6 +310,9 @@ pub fn outcome(outcome: &Outcome) -> Vec<String> {
             outcome.late.len()
         ),
     ];
+    lines.extend(
+        outcome.durability.as_ref().map(|lost| format!("durability {}", squeezed(&lost.to_string()))),
+    );
     lines.extend(
         outcome.unapplied.iter().map(|steer| format!("unapplied {} {}", steer.id, parts(&steer.parts))),
     );

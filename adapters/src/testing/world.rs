@@ -15,7 +15,7 @@ use crate::core::config::Config;
 use crate::core::event::Envelope;
 use crate::core::history::History;
 use crate::core::host_input::HostAnswer;
-use crate::core::id::{CommandId, Revision, RunId, SessionId};
+use crate::core::id::{CommandId, Revision, RunId, Seq, SessionId};
 use crate::core::input::{AbortCause, Input, Reader, Start};
 use crate::core::laws::{Broken, Checked, Depth};
 use crate::core::log::EventLog;
@@ -169,6 +169,14 @@ impl World {
         self
     }
 
+    /// With one more required observer, which takes so long for each request and refuses the event at `refused`, if one
+    /// is named.
+    #[must_use]
+    pub fn observer(mut self, wait: Duration, refused: Option<u64>) -> Self {
+        self.scripts.observers.push((wait, refused.map(Seq)));
+        self
+    }
+
     /// With nobody who holds the handle.
     #[must_use]
     pub fn without_handle(mut self) -> Self {
@@ -289,6 +297,7 @@ impl World {
         let start = self.start.clone().tools(tools).reader(reader);
         let (boundaries, compacts) = (&self.scripts.boundaries, &self.scripts.compactions);
         let start = start.boundaries(!boundaries.is_empty()).compacts(!compacts.is_empty());
+        let start = start.observers(self.observers());
         Input::Start(Box::new(start))
     }
 
@@ -299,10 +308,15 @@ impl World {
         let mut resume = Resume::new(value, session, start.revision, start.history.clone(), model);
         resume.tools = self.scripts.tools.iter().map(|tool| Arc::clone(&tool.spec)).collect();
         resume.answerers = start.answerers;
+        resume.observers = self.observers();
         if self.reading == Reading::Unattended {
             resume.reader = Reader::Unattended;
         }
         Input::Resume(Box::new(resume))
+    }
+
+    fn observers(&self) -> u32 {
+        u32::try_from(self.scripts.observers.len()).unwrap_or(u32::MAX)
     }
 
     pub(super) fn cast(&self) -> Cast {

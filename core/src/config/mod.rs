@@ -53,12 +53,15 @@ pub struct Deadlines {
     pub host_input: Option<Duration>,
     /// One compaction; when it passes, the compaction has failed (K4).
     pub compaction: Option<Duration>,
+    /// From the run's last event on, for required observers to accept the end of the record (L5); absent: as long as they
+    /// take.
+    pub finalization: Option<Duration>,
     /// The whole run.
     pub run: Option<Duration>,
 }
 
 impl Default for Deadlines {
-    /// First item 300 s, idle 120 s, a compaction 300 s, others none.
+    /// First item 300 s, idle 120 s, a compaction 300 s, finalization 2 s, others none.
     fn default() -> Self {
         Self {
             first_item: Some(Duration::from_secs(300)),
@@ -68,6 +71,7 @@ impl Default for Deadlines {
             tool: None,
             host_input: None,
             compaction: Some(Duration::from_secs(300)),
+            finalization: Some(Duration::from_secs(2)),
             run: None,
         }
     }
@@ -287,6 +291,7 @@ impl Config {
             ("deadline of a tool", deadlines.tool),
             ("deadline of a request for host input", deadlines.host_input),
             ("deadline of a compaction", deadlines.compaction),
+            ("deadline of the finalization", deadlines.finalization),
             ("deadline of the run", deadlines.run),
         ];
         match all.iter().find(|(_, span)| span.is_some_and(|span| crate::time::micros(span) == 0)) {

@@ -27,7 +27,7 @@ impl Config {
         // Each call may in one step give up an operation and the one that asks the responder, and begin one of each.
         let calls = self.limits.calls.saturating_mul(4).saturating_add(begun);
         let questions = self.limits.open_questions.saturating_mul(2);
-        calls.saturating_add(questions).saturating_add(self.limits.steers).saturating_add(4)
+        calls.saturating_add(questions).saturating_add(self.limits.steers).saturating_add(6)
     }
 
     /// Most encoded bytes that one machine step records (W6): the time of all questions may be up at once, and then the

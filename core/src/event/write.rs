@@ -212,6 +212,7 @@ fn write_failed<O: Out>(o: &mut Object<'_, O>, failed: &RunFailed) {
         | RunError::Tool { .. }
         | RunError::Interrupted
         | RunError::BoundaryLost
+        | RunError::Observer { .. }
         | RunError::HistoryFull(_)
         | RunError::DriverPanicked
         | RunError::Internal => (None, None),

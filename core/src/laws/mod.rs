@@ -5,6 +5,7 @@
 
 mod account;
 mod additions;
+mod observers;
 mod ops;
 mod probes;
 #[cfg(test)]
@@ -29,6 +30,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use observers::{Answer, Observers};
 use ops::{End, Ops};
 
 /// A broken law.
@@ -79,6 +81,7 @@ pub struct Checked {
     depth: Depth,
     verifier: Verifier,
     ops: Ops,
+    observers: Observers,
     account: Account,
     journal: Option<Vec<(Time, Input)>>,
     steps: u64,
@@ -125,6 +128,7 @@ impl Checked {
             depth: Depth::Probed,
             verifier: Verifier::new().attempts(attempts),
             ops: Ops::default(),
+            observers: Observers::default(),
             account: Account::default(),
             journal: Some(Vec::new()),
             steps: 0,
@@ -203,6 +207,7 @@ impl Checked {
         let gone = matches!(input, Input::ConsumerGone { .. });
         let resumes = if let Input::Resume(resume) = &input { Some((**resume).clone()) } else { None };
         let said = Said::of(&input);
+        let (observed, over) = (Answer::of(&input), self.run.log().is_closed());
         let kept = if let Input::Prepared { .. } = &input { Some(input.clone()) } else { None };
         let starts = if let Input::Start(start) = &input { Some((**start).clone()) } else { None };
 
@@ -215,6 +220,7 @@ impl Checked {
                 if let Some(start) = starts {
                     self.read = start.reader == Reader::Primary;
                     self.ops.started(&start);
+                    self.observers.started(start.observers, Seq(0));
                     self.account.started(start);
                 }
                 if let Some(resume) = resumes {
@@ -226,11 +232,12 @@ impl Checked {
                 self.account.said(said, &outputs);
                 self.taken = self.taken.max(taken.unwrap_or_default());
                 self.read &= !gone;
+                self.observers.stepped(&self.run, over, observed, *next, &outputs)?;
                 self.waits(*next, quiet)?;
                 self.ends(mark, *next, &outputs)?;
                 self.bounded(mark, &outputs)?;
                 self.recorded(mark)?;
-                self.ops.stepped(&self.run, end, &outputs)?;
+                self.ops.stepped(&self.run, end, self.observers.awaited(&self.run), &outputs)?;
                 self.history(mark)?;
                 self.next = Some(*next);
                 if self.depth >= Depth::Probed && !planted {
@@ -248,6 +255,7 @@ impl Checked {
         self.read = resume.reader == Reader::Primary;
         self.taken = value.seq;
         self.ops.resumed(resume);
+        self.observers.started(resume.observers, value.seq);
         self.account.resumed(resume);
         self.verifier = Verifier::resumed(value).attempts(self.run.config().retry.attempts);
     }
@@ -298,6 +306,7 @@ impl Checked {
         let unread = log.last_seq().0 - self.taken.0;
         let full = self.read
             && (unread >= limits.event_capacity as u64 || self.unread_bytes() >= limits.event_capacity_bytes);
+        let full = full || self.observers.awaited(&self.run);
         if full != next.credit.is_zero() {
             return Err(("E13", format!("{unread} events are unread, and the credit is {:?}", next.credit)));
         }
@@ -324,7 +333,8 @@ impl Checked {
         if next.live != self.run.outcome().is_none() {
             return Err(found("W7", "`live` and the outcome disagree"));
         }
-        if self.run.log().is_closed() == next.live {
+        let finalizes = next.live && self.run.log().is_closed() && self.observers.awaited(&self.run);
+        if self.run.log().is_closed() == next.live && !finalizes {
             return Err(found("W7", "the outcome and the log disagree about the end"));
         }
         if mark.live {

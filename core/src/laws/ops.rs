@@ -18,6 +18,8 @@ use alloc::vec::Vec;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ops {
     last: OpId,
+    /// Requests to observers have numbers of their own.
+    last_observation: OpId,
     open: Vec<(OpId, Kind)>,
     tools: Vec<Arc<ToolSpec>>,
     /// What calls touch, where their preparation has said so.
@@ -33,6 +35,7 @@ enum Kind {
     Respond,
     Boundary,
     Compact,
+    Observe,
 }
 
 /// An input that ends its operation if it is accepted.
@@ -48,6 +51,7 @@ impl End {
             | Input::Responded { op, .. }
             | Input::Boundary { op, .. }
             | Input::Compacted { op, .. }
+            | Input::Observed { op, .. }
             | Input::Authorized { op, .. } => Some(Self(*op)),
             Input::Start(_)
             | Input::Cancel { .. }
@@ -95,8 +99,14 @@ impl Ops {
         self.open.iter().map(|(op, _)| *op)
     }
 
-    /// An accepted step of `run`, with the operation that its input ended.
-    pub(super) fn stepped(&mut self, run: &Run, end: Option<End>, outputs: &[Output]) -> Result<(), Found> {
+    /// An accepted step of `run`, with the operation that its input ended; `awaited`: observers have not accepted all.
+    pub(super) fn stepped(
+        &mut self,
+        run: &Run,
+        end: Option<End>,
+        awaited: bool,
+        outputs: &[Output],
+    ) -> Result<(), Found> {
         // Refused boundary input leaves the question open.
         let refused =
             |output: &Output| matches!(output, Output::Reply { reply: Reply::Boundary(Err(_)), .. });
@@ -123,15 +133,21 @@ impl Ops {
         let asked: Vec<OpId> =
             self.open.iter().filter(|(_, kind)| *kind == Kind::Model).map(|(op, _)| *op).collect();
         let attempt = run.log().open().attempt.map(|attempt| attempt.op);
+        if run.log().is_closed() && self.open.iter().any(|(_, kind)| *kind != Kind::Observe) {
+            return Err(found("W5", "a run that is over left work behind"));
+        }
         let compacts = self.open.iter().any(|(_, kind)| *kind == Kind::Compact);
-        if compacts != run.log().open().compaction {
+        if compacts != run.log().open().compaction && (compacts || !awaited) {
             return Err(found("E11", "compactor and compaction events disagree about what is under way"));
         }
         let waits = self.open.iter().filter(|(_, kind)| matches!(kind, Kind::Boundary | Kind::Compact));
-        if waits.count() > 0 && self.open.len() > 1 {
+        let others = self.open.iter().filter(|(_, kind)| *kind != Kind::Observe).count();
+        if waits.count() > 0 && others > 1 {
             return Err(found("B2", "other work goes on beside a question to the source or a compaction"));
         }
-        if asked != attempt.into_iter().collect::<Vec<_>>() {
+        // What observers have not accepted holds back the attempt that it begins.
+        let begun = attempt.into_iter().filter(|op| !awaited || self.last >= *op);
+        if asked != begun.collect::<Vec<_>>() {
             return Err(("W5", format!("attempt {attempt:?} is open, and {asked:?} are under way")));
         }
         Ok(())
@@ -140,10 +156,12 @@ impl Ops {
     fn output(&mut self, output: &Output) -> Result<(), Found> {
         match output {
             Output::Begin { op, work } => {
-                if *op <= self.last {
+                let observes = matches!(work, Work::Observe(_));
+                let last = if observes { &mut self.last_observation } else { &mut self.last };
+                if *op <= *last || op.observation().is_some() != observes {
                     return Err(found("W5", "operations are numbered upwards"));
                 }
-                self.last = *op;
+                *last = *op;
                 let kind = match work {
                     Work::Model(_) => Kind::Model,
                     Work::Tool(invocation) => Kind::Tool(invocation.call.call),
@@ -152,6 +170,7 @@ impl Ops {
                     Work::Respond(_) => Kind::Respond,
                     Work::Boundary(_) => Kind::Boundary,
                     Work::Compact(_) => Kind::Compact,
+                    Work::Observe(_) => Kind::Observe,
                 };
                 self.open.push((*op, kind));
                 Ok(())

@@ -40,7 +40,7 @@ impl Checked {
         self.recorded(mark)?;
         if self.account.is_started() {
             self.verifier.finish().map_err(|violation| ("X5", format!("{violation}")))?;
-            self.ops.stepped(&self.run, None, &outputs)?;
+            self.ops.stepped(&self.run, None, false, &outputs)?;
         }
         let closed = Mark::of(&self.run);
         let mut twin = self.run.clone();

@@ -152,7 +152,7 @@ fn operations_that_do_not_end_once_are_found() {
                 ModelItem::Failed(Box::new(crate::model::Problem::new(crate::model::ProblemKind::Other, ""))),
             )
         });
-        run.ops.stepped(&run.run, end.as_ref().and_then(End::of), outputs).err().map(|(law, _)| law)
+        run.ops.stepped(&run.run, end.as_ref().and_then(End::of), false, outputs).err().map(|(law, _)| law)
     };
     let abandon = |op| Output::Abandon { op: OpId(op) };
     assert_eq!(judged(None, &[]), None);

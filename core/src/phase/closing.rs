@@ -9,6 +9,7 @@ use crate::id::{Revision, Seq};
 use crate::log::Ledger;
 use crate::machine::Machine;
 use crate::message::{Part, Role, ToolCall};
+use crate::observe::DurabilityReason;
 use crate::outcome::{Answer, Outcome, RunResult};
 use crate::output::Outbox;
 use crate::saved::Additions;
@@ -136,7 +137,8 @@ pub(crate) fn suspend(m: &mut Machine, batch: &Batch, out: &mut Outbox) {
     // What was applied goes on in the value; what waits is returned.
     let unapplied = m.steers.take_unapplied(true);
     let history = m.committed.clone();
-    m.outcome = Some(Arc::new(Outcome { unapplied, ..outcome(m, result, revision, history) }));
+    let outcome = Outcome { unapplied, ..outcome(m, result, revision, history) };
+    m.conclude(outcome);
 }
 
 fn outcome(m: &Machine, result: RunResult, revision: Revision, history: History) -> Outcome {
@@ -148,6 +150,7 @@ fn outcome(m: &Machine, result: RunResult, revision: Revision, history: History)
         billed: m.billed,
         approvals: m.approvals.clone(),
         late: m.late.clone(),
+        durability: None,
         revision,
         last_seq: m.log.last_seq(),
         history,
@@ -176,7 +179,8 @@ fn finish(m: &mut Machine, ending: Ending, commit: bool) {
         Ending::Failed(error) => fail(m, error, revision),
         Ending::Interrupted => fail(m, RunError::Interrupted, revision),
     };
-    m.outcome = Some(Arc::new(Outcome { unapplied, ..outcome(m, result, revision, history) }));
+    let outcome = Outcome { unapplied, ..outcome(m, result, revision, history) };
+    m.conclude(outcome);
 }
 
 fn fail(m: &mut Machine, error: RunError, revision: Revision) -> RunResult {
@@ -187,7 +191,10 @@ fn fail(m: &mut Machine, error: RunError, revision: Revision) -> RunResult {
 
 /// Closes a run whose machine has panicked, from the log's ledger alone; nothing is committed (X5).
 pub(crate) fn close_after_panic(m: &mut Machine, out: &mut Outbox) {
-    if m.outcome.is_some() || m.log.is_closed() {
+    if m.is_over() {
+        return m.stop_observing(DurabilityReason::Abandoned, out);
+    }
+    if m.log.is_closed() {
         return;
     }
     m.abandon_all(out);
@@ -198,4 +205,5 @@ pub(crate) fn close_after_panic(m: &mut Machine, out: &mut Outbox) {
     let ending = Ending::Failed(RunError::Internal);
     close_open(m, &ending);
     finish(m, ending, false);
+    m.stop_observing(DurabilityReason::Abandoned, out);
 }

@@ -178,7 +178,7 @@ impl Run {
 
     /// People add input; it is answered at once, wherever the run stands (H3).
     pub(super) fn steer(&mut self, input: SteerInput, out: &mut Outbox) {
-        let reply = if self.m.outcome.is_some() {
+        let reply = if self.m.is_over() {
             Err(SteerError::NotAccepting)
         } else {
             let config = Arc::clone(&self.m.config);

@@ -7,6 +7,7 @@ use crate::input::{Input, Start};
 use crate::json::encoded_prefix;
 use crate::machine::OpKind;
 use crate::message::{Message, Role};
+use crate::observe::MAX_OBSERVERS;
 use crate::phase::Phase;
 use crate::suspend::Resume;
 use crate::text::Text;
@@ -16,6 +17,8 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+
+const TOO_MANY_OBSERVERS: &str = "there are more than 64 required observers";
 
 impl Run {
     pub(super) fn check(&self, input: &Input) -> Result<Option<Message>, Misuse> {
@@ -71,6 +74,7 @@ impl Run {
                 self.check_op(input, *op, |kind| kind == OpKind::Compact)?;
                 Ok(None)
             }
+            Input::Observed { op, .. } => self.check_observed(input, *op).map(|()| None),
             Input::Authorized { op, .. } => {
                 self.check_op(input, *op, |kind| matches!(kind, OpKind::Authorize(_)))?;
                 Ok(None)
@@ -94,18 +98,37 @@ impl Run {
         op: OpId,
         is: impl Fn(OpKind) -> bool,
     ) -> Result<Option<OpKind>, Misuse> {
-        match self.m.ops.find(op) {
+        let observers = &self.m.observers;
+        if observers.is_asked(op) {
+            return Err(Misuse::WrongKind { input: input.name(), op });
+        }
+        match self.m.ops.find(op).filter(|_| !observers.holds(op)) {
             Some(kind) if is(kind) => Ok(Some(kind)),
             Some(_) => Err(Misuse::WrongKind { input: input.name(), op }),
-            None if self.m.ops.was_issued(op) => Ok(None),
+            None if !observers.holds(op) && self.was_issued(op) => Ok(None),
             None => Err(Misuse::UnknownOp { input: input.name(), op }),
         }
+    }
+
+    /// Whether the operation was begun, or was to be and was given up before.
+    fn was_issued(&self, op: OpId) -> bool {
+        self.m.ops.was_issued(op) || self.m.observers.was_issued(op)
+    }
+
+    fn check_observed(&self, input: &Input, op: OpId) -> Result<(), Misuse> {
+        if self.m.observers.is_asked(op) {
+            return Ok(());
+        }
+        self.check_op(input, op, |_| false).map(|_| ())
     }
 
     fn check_start(&self, start: &Start) -> Result<Message, Misuse> {
         let refuse = |text: &str| Misuse::InvalidStart(Text::new(encoded_prefix(text, 512)));
         if start.revision.0 >= MAX_EXACT {
             return Err(refuse("the session's revision cannot grow any more"));
+        }
+        if start.observers > MAX_OBSERVERS {
+            return Err(refuse(TOO_MANY_OBSERVERS));
         }
         unique(&start.tools).map_err(|text| refuse(&text))?;
         let id = MessageId::of_run(self.m.log.run_id(), 1);
@@ -119,6 +142,9 @@ impl Run {
     fn check_resume(&self, resume: &Resume) -> Result<(), Misuse> {
         if resume.revision.0 >= MAX_EXACT {
             return Err(Misuse::InvalidStart(Text::new("the session's revision cannot grow any more")));
+        }
+        if resume.observers > MAX_OBSERVERS {
+            return Err(Misuse::InvalidStart(Text::new(TOO_MANY_OBSERVERS)));
         }
         resume.check(self.m.log.run_id()).map_err(Misuse::InvalidResume)?;
         resume.suspended.fits(&self.m.config.limits).map_err(Misuse::InvalidResume)?;

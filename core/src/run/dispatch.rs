@@ -7,6 +7,7 @@ use crate::id::{CommandId, OpId};
 use crate::input::{AbortCause, Input, Respond, Start};
 use crate::machine::OpKind;
 use crate::message::Message;
+use crate::observe::DurabilityReason;
 use crate::outcome::{CancelCause, RunResult};
 use crate::output::{CancelReply, Outbox, Output, Reply};
 use crate::phase::{Ending, Flow, Phase, batch, closing};
@@ -48,6 +49,11 @@ impl Run {
                     Flow::Compacted(compacting.on_result(&mut self.m, result))
                 }
                 _ => return self.m.ignored += 1,
+            },
+            Input::Observed { op, result } => match self.m.observed(op, result) {
+                Some(refusal) if self.m.is_over() => return self.m.note_loss(refusal),
+                Some(refusal) => Flow::End(Ending::Failed(refusal.into_error())),
+                None => return,
             },
             Input::Boundary { op, command, answer } => {
                 return self.boundary_answered(op, command, answer, out);
@@ -92,7 +98,7 @@ impl Run {
     }
 
     fn cancel(&mut self, command: CommandId, out: &mut Outbox) {
-        let reply = match &self.m.outcome {
+        let reply = match self.m.result() {
             Some(outcome) if matches!(outcome.result, RunResult::Cancelled(_)) => CancelReply::Cancelled,
             Some(_) => CancelReply::AlreadyFinished,
             None => {
@@ -108,13 +114,15 @@ impl Run {
     }
 
     fn abort(&mut self, cause: AbortCause, out: &mut Outbox) {
-        if self.m.outcome.is_none() {
+        if !self.m.is_over() {
             let ending = match CancelCause::of(cause) {
                 Some(cause) => Ending::Cancelled(cause),
                 None => Ending::Failed(RunError::DriverPanicked),
             };
             self.end(ending, out);
         }
+        // Nobody is left to wait (C8).
+        self.m.stop_observing(DurabilityReason::Abandoned, out);
     }
 
     pub(super) fn end(&mut self, ending: Ending, out: &mut Outbox) {
@@ -128,8 +136,8 @@ impl Run {
     fn take_answer_of(&mut self, respond: Respond, out: &mut Outbox) {
         let command = respond.command;
         let taken = match &mut self.phase {
-            Phase::Batch(batch) if self.m.outcome.is_none() => batch.respond(&mut self.m, respond, out),
-            _ if self.m.outcome.is_some() => Err(RespondError::NotAccepting),
+            Phase::Batch(batch) if !self.m.is_over() => batch.respond(&mut self.m, respond, out),
+            _ if self.m.is_over() => Err(RespondError::NotAccepting),
             Phase::Batch(_)
             | Phase::New
             | Phase::Model(_)

@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::error::{Misuse, RunError};
 use crate::history::History;
 use crate::host_input::HostRequest;
-use crate::id::{Revision, RunId};
+use crate::id::{Revision, RunId, Seq};
 use crate::input::Input;
 use crate::log::EventLog;
 use crate::machine::Machine;
@@ -67,11 +67,12 @@ impl Run {
         let quiet = matches!(input, Input::Wake { quiet: true });
         self.dispatch(input, message, out);
         self.fall_due(quiet, out);
-        if self.m.interrupted && self.m.outcome.is_none() {
+        if self.m.interrupted && !self.m.is_over() {
             self.end(Ending::Interrupted, out);
         }
         self.settle_pause();
         self.settle_suspension(quiet, out);
+        self.m.settle_observers(out);
         self.stepping = false;
         Ok(self.next())
     }
@@ -90,7 +91,25 @@ impl Run {
         &self.m.log
     }
 
-    /// The result; authoritative once it is there.
+    /// Through which event every required observer has accepted the record, or has passed over what was
+    /// [refused](Run::refused); the last event if there are no observers (L5).
+    pub fn acknowledged(&self) -> Seq {
+        self.m.acknowledged()
+    }
+
+    /// The events that a required observer refused, oldest first; the observers behind it were not asked about them.
+    pub fn refused(&self) -> &[Seq] {
+        self.m.observers.refused()
+    }
+
+    /// Whether items that were taken in while there was [credit](Next::credit) may be stepped: neither what the primary
+    /// reader has not taken nor what observers have not accepted has reached the event capacity.
+    pub fn has_room(&self) -> bool {
+        !self.m.is_full() && !self.m.is_backlogged()
+    }
+
+    /// The result; authoritative once it is there. With required observers it is there when they have accepted the end of
+    /// the record, or have had their time.
     pub fn outcome(&self) -> Option<&Arc<Outcome>> {
         self.m.outcome.as_ref()
     }
@@ -175,6 +194,10 @@ impl Run {
                 hard = Some(Wake { at, why });
             }
         };
+        if self.m.is_over() {
+            offer(self.m.observers.deadline(), WakeReason::Finalization);
+            return (first, hard);
+        }
         offer(self.m.run_deadline, WakeReason::Run);
         match &self.phase {
             Phase::Model(call) => {
@@ -206,7 +229,7 @@ impl Run {
 impl Run {
     /// Lets due deadlines fall until none is due.
     fn fall_due(&mut self, quiet: bool, out: &mut Outbox) {
-        while self.m.outcome.is_none() {
+        while !self.m.is_over() {
             if self.m.run_deadline.is_some_and(|at| at <= self.m.now) {
                 return self.end(Ending::Failed(RunError::RunDeadline), out);
             }
@@ -224,9 +247,10 @@ impl Run {
         }
     }
 
-    /// Holds or releases the clocks when the primary stream became full or free, to a fixed point.
+    /// Holds or releases the clocks when the primary stream became full or free, or observers are asked or done, to a fixed
+    /// point.
     fn settle_pause(&mut self) {
-        while self.m.outcome.is_none() && self.m.is_full() != self.m.paused {
+        while !self.m.is_over() && self.m.is_held_up() != self.m.paused {
             self.m.paused = !self.m.paused;
             match &mut self.phase {
                 Phase::Model(call) | Phase::Backoff(call, _) => call.on_pause(&self.m),
@@ -247,7 +271,7 @@ impl Run {
     fn settle_suspension(&mut self, quiet: bool, out: &mut Outbox) {
         if let Phase::Batch(batch) = &self.phase
             && quiet
-            && self.m.outcome.is_none()
+            && !self.m.is_over()
             && self.suspends_now(batch)
         {
             self.suspend(out);

@@ -216,6 +216,8 @@ pub struct Resume {
     pub boundaries: bool,
     /// Whether there is a compactor.
     pub compacts: bool,
+    /// How many required observers there are, as in [`Start`](crate::input::Start). They get the events of this part.
+    pub observers: u32,
     /// What the session knows about the size of its context.
     pub context: ContextState,
 }
@@ -243,6 +245,7 @@ impl Resume {
             suspends: false,
             boundaries: false,
             compacts: false,
+            observers: 0,
             context: ContextState::default(),
         }
     }

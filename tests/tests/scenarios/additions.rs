@@ -1,20 +1,22 @@
-//! What people and the host add in a scenario, and what a compactor makes.
+//! What people and the host add in a scenario, what a compactor makes, and what observers say.
 
 use crate::stage::Stage;
 use crate::words::{Words, number};
 use runloom_core::boundary::BoundaryAnswer;
 use runloom_core::compaction::{Compaction, CompactionFault, CompactionPolicy};
-use runloom_core::id::{CommandId, OpId, SteerId};
+use runloom_core::id::{CommandId, OpId, Seq, SteerId};
 use runloom_core::input::{Input, Retract, SteerInput};
 use runloom_core::message::Part;
 use runloom_core::model::{ModelItem, SteeringItem};
+use runloom_core::observe::ObserverFault;
 use runloom_core::usage::Usage;
 
 /// The input that `line` stands for, if it is one of these.
 ///
 /// `steer COMMAND ID TEXT` (`-` lets the engine make an id), `retract COMMAND ID`, `tells COMMAND OP TEXT`,
 /// `source_gone COMMAND OP`, `compacted OP [in=N] [out=N] TEXT`, `not_compacted OP TEXT`, and of the model `claim`,
-/// `delivered ID`, `released ID`.
+/// `delivered ID`, `released ID`; of observers `observed`, `refused SEQ TEXT`, both for the request that was made last or
+/// with `n=N` for the one of this number.
 pub(crate) fn input(stage: &Stage, line: &str) -> Option<Input> {
     let mut words = Words::new(line);
     let verb = words.next();
@@ -51,6 +53,13 @@ pub(crate) fn input(stage: &Stage, line: &str) -> Option<Input> {
         "not_compacted" => {
             let op = OpId(number(words.next()));
             Input::Compacted { op, result: Err(Box::new(CompactionFault::new(words.text()))) }
+        }
+        "observed" | "refused" => {
+            let number = words.option("n").map_or(stage.observations(), number);
+            let op = OpId::observing(number);
+            let refused = (verb == "refused").then(|| Seq(crate::words::number(words.next())));
+            let fault = |seq: Seq| Box::new(ObserverFault::new(Seq(seq.0 - 1), words.text()));
+            Input::Observed { op, result: refused.map_or(Ok(()), |seq| Err(fault(seq))) }
         }
         "claim" => model(SteeringItem::Claim),
         "delivered" => model(SteeringItem::Delivered(steer_id(words.next()))),

@@ -31,6 +31,7 @@ pub(crate) struct Setup {
     boundaries: bool,
     answerers: Answerers,
     suspends: bool,
+    observers: u32,
 }
 
 impl Setup {
@@ -52,6 +53,7 @@ impl Setup {
             boundaries: false,
             answerers: Answerers::default(),
             suspends: false,
+            observers: 0,
         }
     }
 
@@ -84,6 +86,7 @@ impl Setup {
             "unattended" => self.reader = Reader::Unattended,
             "cancelled" => self.cancelled = true,
             "suspends" => self.suspends = true,
+            "observers" => self.observers = small(words.next()),
             "answerers" => self.answerers = answerers(&mut words),
             _ => return false,
         }
@@ -138,6 +141,7 @@ impl Setup {
                 "tool" => deadlines.tool = value,
                 "host_input" => deadlines.host_input = value,
                 "compaction" => deadlines.compaction = value,
+                "finalization" => deadlines.finalization = value,
                 "run" => deadlines.run = value,
                 other => panic!("there is no deadline {other:?}"),
             }
@@ -200,6 +204,7 @@ impl Setup {
             .compacts(self.compaction.is_some())
             .answerers(self.answerers)
             .suspends(self.suspends)
+            .observers(self.observers)
     }
 }
 

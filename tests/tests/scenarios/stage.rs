@@ -22,6 +22,8 @@ pub(crate) struct Stage {
     request: Option<Arc<runloom_core::model::ModelRequest>>,
     asked: Vec<(OpId, Arc<AuthorizeRequest>)>,
     ended: bool,
+    /// How many requests there were to observers.
+    observations: u64,
     /// A run that was put aside.
     value: Option<Arc<Suspended>>,
     out: String,
@@ -38,6 +40,7 @@ impl Stage {
             request: None,
             asked: Vec::new(),
             ended: false,
+            observations: 0,
             value: None,
             out: String::new(),
         };
@@ -99,7 +102,7 @@ impl Stage {
             "resume" => {
                 self.value = Some(self.suspended());
                 self.replay();
-                (self.run, self.ended) = (None, false);
+                (self.run, self.ended, self.observations) = (None, false, 0);
                 let stepped = self.act(line);
                 self.shows(&stepped);
             }
@@ -131,6 +134,7 @@ impl Stage {
                     self.model = Some(*op);
                     self.request = Some(Arc::clone(request));
                 }
+                Output::Begin { work: Work::Observe(_), .. } => self.observations += 1,
                 Output::Begin { op, work: Work::Authorize(request) } => {
                     self.asked.push((*op, Arc::clone(request)));
                 }
@@ -194,8 +198,10 @@ impl Stage {
     pub(crate) fn resumption(&self, words: &mut Words<'_>) -> Resume {
         let start = self.setup.start(String::new());
         let value = self.value.clone().expect("a suspended run");
+        let observers = start.observers;
         let mut resume = Resume::new(value, start.session, start.revision, start.history, start.model);
         (resume.tools, resume.answerers, resume.reader) = (start.tools, start.answerers, start.reader);
+        resume.observers = observers;
         while !words.is_empty() {
             if let Some((name, value)) = words.pair() {
                 match name {
@@ -255,6 +261,11 @@ impl Stage {
 
     pub(crate) fn last_seq(&self) -> Seq {
         self.run.as_ref().map_or(Seq(0), |run| run.run().log().last_seq())
+    }
+
+    /// The number of the last request to an observer.
+    pub(crate) fn observations(&self) -> u64 {
+        self.observations
     }
 
     /// The model operation that was begun last.
