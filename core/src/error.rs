@@ -99,6 +99,9 @@ pub enum RunError {
     /// The split-off primary stream is gone (C9).
     #[error("the reader of the run's events is gone")]
     Interrupted,
+    /// The process that carried the run is gone, and the host closed it (H7).
+    #[error("the process that carried the run is gone")]
+    Orphaned,
     /// The source of boundary inputs is gone, or has dropped a question unanswered (B6).
     #[error("the source of boundary inputs is gone")]
     BoundaryLost,
@@ -133,6 +136,7 @@ impl RunError {
             Self::InvalidArguments { .. } => "invalid_arguments",
             Self::Tool { .. } => "tool_failed",
             Self::Interrupted => "consumer_gone",
+            Self::Orphaned => "interrupted",
             Self::BoundaryLost => "boundary_lost",
             Self::Observer { .. } => "observer_failed",
             Self::HistoryFull(_) => "history_full",
@@ -145,7 +149,7 @@ impl RunError {
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::Model { problem, .. } => problem.is_retryable(),
-            Self::ModelCallDeadline | Self::RunDeadline | Self::Interrupted => true,
+            Self::ModelCallDeadline | Self::RunDeadline | Self::Interrupted | Self::Orphaned => true,
             Self::Tool { .. }
             | Self::InvalidArguments { .. }
             | Self::BoundaryLost

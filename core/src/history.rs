@@ -131,6 +131,12 @@ impl History {
         Ok(history)
     }
 
+    /// The same messages under other bounds, which they may exceed already.
+    pub(crate) fn bounded(mut self, bounds: HistoryBounds) -> Self {
+        self.bounds = bounds;
+        self
+    }
+
     /// Number of messages.
     pub fn len(&self) -> usize {
         self.len

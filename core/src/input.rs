@@ -105,6 +105,12 @@ pub enum Input {
     },
     /// A suspended run goes on, in this machine.
     Resume(Box<Resume>),
+    /// The process that carried the run is gone; another one goes on with it (H7).
+    ///
+    /// Nothing that was under way is there any more: the attempt is void and another one follows, preparations, the
+    /// approver, the responder, the source and the compactor are asked again, a tool whose code was entered has
+    /// `interrupted(outcome_unknown)`, and what waited still waits. A run that has ended stays as it is.
+    Recover(Box<Recover>),
     /// Other tools are offered from the next step on.
     Visibility(Box<ToolVisibility>),
     /// The primary reader has taken events up to here, this one included.
@@ -141,6 +147,7 @@ impl Input {
             Self::Observed { .. } => "observed",
             Self::Suspend { .. } => "suspend",
             Self::Resume(_) => "resume",
+            Self::Recover(_) => "recover",
             Self::Visibility(_) => "visibility",
             Self::Taken { .. } => "taken",
             Self::ConsumerGone { .. } => "consumer_gone",
@@ -182,6 +189,23 @@ pub struct Start {
     pub observers: u32,
     /// What the session knows about the size of its context.
     pub context: ContextState,
+}
+
+/// With whom a run goes on after its process was lost (H7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Recover {
+    /// Whether a primary reader paces the run. It begins behind the events that were recorded before.
+    pub reader: Reader,
+    /// Who may answer requests.
+    pub answerers: Answerers,
+}
+
+impl Recover {
+    /// With this reader and these answerers.
+    pub const fn new(reader: Reader, answerers: Answerers) -> Self {
+        Self { reader, answerers }
+    }
 }
 
 /// Input that people add while the run is under way (H3).
@@ -351,6 +375,8 @@ pub enum AbortCause {
     DriverPanicked,
     /// The engine was shut down (C10).
     Shutdown,
+    /// The process that carried the run is gone, and no other one goes on with it (H7).
+    ProcessLost,
 }
 
 #[cfg(test)]

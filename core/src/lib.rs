@@ -79,6 +79,7 @@ pub mod host_input;
 pub mod id;
 pub mod input;
 mod joined;
+pub mod journal;
 pub mod json;
 #[cfg(feature = "verify")]
 pub mod laws;

@@ -238,7 +238,8 @@ impl Ledger {
             Event::CompactionCompleted(_) | Event::CompactionFailed(_) | Event::CompactionCancelled => {
                 self.compaction = false;
             }
-            Event::SteeringDelivered(_)
+            Event::RunRecovered { .. }
+            | Event::SteeringDelivered(_)
             | Event::SteeringApplied(_)
             | Event::BoundaryApplied(_)
             | Event::StreamReset(_)

@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::event::{Event, RunStarted};
 use crate::history::History;
 use crate::id::{MessageId, OpId, Revision, RunId, Seq, SessionId};
-use crate::input::{Answerers, Reader, Start};
+use crate::input::{Answerers, Reader, Recover, Start};
 use crate::json::encoded_prefix;
 use crate::log::EventLog;
 use crate::message::{Message, Part, Role};
@@ -297,6 +297,14 @@ impl Machine {
             tools: Arc::clone(&resume.tools),
         }));
         self.offer();
+    }
+
+    /// Another process carries the run: its reader begins behind what was recorded, and other people may answer. That the
+    /// last reader is gone stays decided (C9).
+    pub(crate) fn taken_over(&mut self, recover: Recover) {
+        self.set_taken(self.log.last_seq());
+        self.reader = recover.reader;
+        self.answerers = recover.answerers;
     }
 
     /// Fixes the tools of the step that begins.

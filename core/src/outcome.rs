@@ -99,7 +99,7 @@ impl CancelCause {
             AbortCause::HandleDropped => Some(Self::HandleDropped),
             AbortCause::DriverDropped => Some(Self::DriverDropped),
             AbortCause::Shutdown => Some(Self::Shutdown),
-            AbortCause::DriverPanicked => None,
+            AbortCause::DriverPanicked | AbortCause::ProcessLost => None,
         }
     }
 }

@@ -35,7 +35,22 @@ impl Measured {
     }
 }
 
+/// A [`ContextState`] in the open: what was measured (tokens as reported, as estimated, whether of a beginning), then
+/// tokens at the last compaction, failures, and those before one that is not measured yet.
+type ContextFacts = (Option<(u64, u64, bool)>, Option<u64>, u32, Option<u32>);
+
 impl ContextState {
+    pub(crate) fn facts(&self) -> ContextFacts {
+        let Self { measured, last, failures, unproven } = *self;
+        let measured = measured.map(|Measured { reported, local, is_prefix }| (reported, local, is_prefix));
+        (measured, last, failures, unproven)
+    }
+
+    pub(crate) fn of_facts((measured, last, failures, unproven): ContextFacts) -> Self {
+        let measured = measured.map(|(reported, local, is_prefix)| Measured { reported, local, is_prefix });
+        Self { measured, last, failures, unproven }
+    }
+
     /// Tokens of a context whose plain estimate is `local`: what the provider reported last, and an estimate of what
     /// came since.
     pub fn tokens(&self, local: u64) -> u64 {

@@ -55,6 +55,8 @@ kinds! {
     RunSuspended => "run.suspended", "requests, revision", "ends this part of the run";
     /// `run.resumed`
     RunResumed => "run.resumed", "model, revision, session_id", "begins the next part of the run";
+    /// `run.recovered`
+    RunRecovered => "run.recovered", "revision", "";
     /// `step.started`
     StepStarted => "step.started", "estimated_context_tokens, step", "opens the step";
     /// `step.completed`

@@ -60,6 +60,11 @@ pub enum Event {
     },
     /// A run that was suspended goes on.
     RunResumed(Arc<RunStarted>),
+    /// The process that carried the run is gone; another one goes on with it (H7).
+    RunRecovered {
+        /// The session's revision as the run knows it.
+        revision: Revision,
+    },
     /// A step has begun.
     StepStarted {
         /// Which, from 1.
@@ -427,6 +432,7 @@ impl Event {
             Self::ToolFinished(_) => EventKind::ToolFinished,
             Self::RunSuspended { .. } => EventKind::RunSuspended,
             Self::RunResumed(_) => EventKind::RunResumed,
+            Self::RunRecovered { .. } => EventKind::RunRecovered,
             Self::HostInputRequested(_) => EventKind::HostInputRequested,
             Self::HostInputAnswered(_) => EventKind::HostInputAnswered,
             Self::HostInputFailed(_) => EventKind::HostInputFailed,

@@ -69,6 +69,9 @@ impl Event {
             Self::RunSuspended { revision, requests } => {
                 o.u64("requests", u64::from(*requests)).u64("revision", revision.0);
             }
+            Self::RunRecovered { revision } => {
+                o.u64("revision", revision.0);
+            }
             Self::StepStarted { step, estimated_context_tokens } => {
                 o.u64("estimated_context_tokens", *estimated_context_tokens).u64("step", u64::from(*step));
             }
@@ -156,6 +159,7 @@ impl Event {
             | Self::RunFailed(_)
             | Self::RunSuspended { .. }
             | Self::RunResumed(_)
+            | Self::RunRecovered { .. }
             | Self::HostInputRequested(_)
             | Self::HostInputAnswered(_)
             | Self::HostInputFailed(_)
@@ -215,6 +219,7 @@ fn write_failed<O: Out>(o: &mut Object<'_, O>, failed: &RunFailed) {
         | RunError::Observer { .. }
         | RunError::HistoryFull(_)
         | RunError::DriverPanicked
+        | RunError::Orphaned
         | RunError::Internal => (None, None),
     };
     let message = error.to_string();

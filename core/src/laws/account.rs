@@ -157,6 +157,7 @@ impl Account {
             | Event::ToolUpdated(_)
             | Event::RunSuspended { .. }
             | Event::RunResumed(_)
+            | Event::RunRecovered { .. }
             | Event::HostInputRequested(_)
             | Event::HostInputAnswered(_)
             | Event::HostInputFailed(_)

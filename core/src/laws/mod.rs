@@ -205,6 +205,7 @@ impl Checked {
         let quiet = matches!(input, Input::Wake { quiet: true });
         let taken = if let Input::Taken { through } = input { Some(through) } else { None };
         let gone = matches!(input, Input::ConsumerGone { .. });
+        let recovers = if let Input::Recover(recover) = &input { Some(**recover) } else { None };
         let resumes = if let Input::Resume(resume) = &input { Some((**resume).clone()) } else { None };
         let said = Said::of(&input);
         let (observed, over) = (Answer::of(&input), self.run.log().is_closed());
@@ -233,6 +234,9 @@ impl Checked {
                 self.taken = self.taken.max(taken.unwrap_or_default());
                 self.read &= !gone;
                 self.observers.stepped(&self.run, over, observed, *next, &outputs)?;
+                if let (Some(recover), true) = (recovers, mark.live) {
+                    (self.read, self.taken) = (recover.reader == Reader::Primary, mark.seq);
+                }
                 self.waits(*next, quiet)?;
                 self.ends(mark, *next, &outputs)?;
                 self.bounded(mark, &outputs)?;

@@ -67,6 +67,7 @@ impl End {
             | Input::Retract(_)
             | Input::Suspend { .. }
             | Input::Resume(_)
+            | Input::Recover(_)
             | Input::Visibility(_) => None,
         }
     }

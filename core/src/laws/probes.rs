@@ -3,6 +3,7 @@
 use super::{Broken, Checked, Found, Mark, found};
 use crate::error::Misuse;
 use crate::input::Input;
+use crate::journal::{self, JournalBounds, Recorder};
 use crate::output::{Outbox, Output};
 use crate::run::Run;
 use crate::time::Time;
@@ -51,24 +52,46 @@ impl Checked {
         Ok(outputs)
     }
 
-    /// Feeds the recorded inputs to a fresh run: its log must be equal, byte for byte (W8).
+    /// Feeds the recorded inputs to a fresh run: its log must be equal, byte for byte (W8). That run's journal, once it is
+    /// read again, must lead to the same log too (L7).
     ///
     /// # Errors
     ///
     /// [`Broken`] shows the first event that differs.
     pub fn replay(&self) -> Result<(), Broken> {
-        let log = self.run.log();
-        let mut twin = Run::new(log.run_id().clone(), Arc::clone(self.run.config()));
-        let mut outbox = Outbox::new();
-        for (now, input) in self.inputs() {
-            // Whether it is misuse shows in the log as well.
-            let _ = twin.step(*now, input.clone(), &mut outbox);
-            while outbox.pop().is_some() {}
-        }
-        let broken = |what: String| Err(Broken { law: "W8", what, step: self.steps });
         if self.journal.is_none() {
             return Ok(());
         }
+        let (twin, journal) = self.record();
+        self.equals(&twin)?;
+        match journal::replay(journal.as_bytes(), &JournalBounds::default()) {
+            Ok(again) => self.equals(&again.run),
+            Err(error) => Err(Broken { law: "L7", what: format!("{error}"), step: self.steps }),
+        }
+    }
+
+    /// The journal of the recorded inputs, misuse left out (L7).
+    pub fn journal(&self) -> String {
+        self.record().1
+    }
+
+    /// Feeds the recorded inputs to a fresh run, and writes its journal.
+    fn record(&self) -> (Run, String) {
+        let mut run = Run::new(self.run.log().run_id().clone(), Arc::clone(self.run.config()));
+        let (mut recorder, mut outbox) = (Recorder::new(&run), Outbox::new());
+        for (now, input) in self.inputs() {
+            // Whether it is misuse shows in the log as well.
+            let _ = recorder.step(&mut run, *now, input.clone(), &mut outbox);
+            while outbox.pop().is_some() {}
+        }
+        let journal = recorder.take();
+        (run, journal)
+    }
+
+    /// Whether log and outcome of the run are those of `twin`.
+    fn equals(&self, twin: &Run) -> Result<(), Broken> {
+        let log = self.run.log();
+        let broken = |what: String| Err(Broken { law: "W8", what, step: self.steps });
         let pairs = log.iter().zip(twin.log().iter());
         for (one, other) in pairs {
             let (one, other) = (one.to_json(log.run_id()), other.to_json(log.run_id()));

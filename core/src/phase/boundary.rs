@@ -27,10 +27,16 @@ pub(crate) fn begin(
     if !m.collects {
         return None;
     }
+    ask(m, boundary, out)?;
+    Some(Checkpoint { boundary, answer })
+}
+
+/// Hands the question to the source.
+pub(crate) fn ask(m: &mut Machine, boundary: Boundary, out: &mut Outbox) -> Option<()> {
     let session = m.origin.as_ref()?.session.clone();
     let request = BoundaryRequest { session, run: m.log.run_id().clone(), boundary, step: m.step };
     m.begin_op(OpKind::Boundary, Work::Boundary(Arc::new(request)), out);
-    Some(Checkpoint { boundary, answer })
+    Some(())
 }
 
 /// The message that holds `parts`; `None` if they say nothing.

@@ -22,6 +22,7 @@ use alloc::sync::Arc;
 #[derive(Clone, Debug)]
 pub(crate) struct Compacting {
     op: OpId,
+    trigger: Trigger,
     cut: usize,
     deadline: Option<Time>,
     /// The model call that goes on with the result, and why it could not before.
@@ -75,17 +76,29 @@ fn begin(
         estimated_context_tokens: m.context.tokens(m.plain_estimate()),
         trigger,
     });
-    let deadline = m.config.deadlines.compaction.map(|span| m.now.after(span));
-    let op = m.ops.next_id();
-    if let Some(origin) = m.origin.clone() {
-        let (session, model) = (origin.session.clone(), Arc::clone(&origin.model));
-        let request = CompactionRequest::new(session, trigger, model, m.history.clone(), cut);
-        m.begin_op(OpKind::Compact, Work::Compact(Arc::new(request)), out);
-    }
-    Compacting { op, cut, deadline, call }
+    let mut compacting = Compacting { op: m.ops.next_id(), trigger, cut, deadline: None, call };
+    compacting.ask(m, out);
+    compacting
 }
 
 impl Compacting {
+    /// Hands the history to the compactor, which has its whole time.
+    fn ask(&mut self, m: &mut Machine, out: &mut Outbox) {
+        self.deadline = m.config.deadlines.compaction.map(|span| m.now.after(span));
+        self.op = m.ops.next_id();
+        if let Some(origin) = m.origin.clone() {
+            let (session, model) = (origin.session.clone(), Arc::clone(&origin.model));
+            let request = CompactionRequest::new(session, self.trigger, model, m.history.clone(), self.cut);
+            m.begin_op(OpKind::Compact, Work::Compact(Arc::new(request)), out);
+        }
+    }
+
+    /// The compactor is gone with its process: it begins again (H7).
+    pub(crate) fn again(&mut self, m: &mut Machine, out: &mut Outbox) {
+        m.abandon(self.op, out);
+        self.ask(m, out);
+    }
+
     /// The compactor has ended; whether the history was replaced.
     pub(crate) fn on_result(
         &self,

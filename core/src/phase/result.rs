@@ -34,6 +34,12 @@ pub(crate) fn interrupted(call: &ToolCall, started: bool) -> Arc<ToolResult> {
     }
 }
 
+/// The result of a call whose tool was lost with its process (H7).
+pub(crate) fn lost(call: &ToolCall) -> Arc<ToolResult> {
+    let text = "interrupted: the process ended while the tool ran; what it did is not known, and it was not run again";
+    of_text(call, ToolStatus::InterruptedOutcomeUnknown, text)
+}
+
 /// The result of a call whose tool does not exist: it lists what there is (T6).
 pub(crate) fn unavailable(call: &ToolCall, tools: &[Arc<ToolSpec>], limits: &Limits) -> Arc<ToolResult> {
     let mut text = String::from("there is no tool of this name; available: ");

@@ -37,6 +37,7 @@ impl Run {
             | Input::Steer(_)
             | Input::Retract(_)
             | Input::Suspend { .. }
+            | Input::Recover(_)
             | Input::Visibility(_)
                 if new =>
             {
@@ -49,6 +50,7 @@ impl Run {
             | Input::Steer(_)
             | Input::Retract(_)
             | Input::Suspend { .. }
+            | Input::Recover(_)
             | Input::Visibility(_) => Ok(None),
             Input::Taken { through } if *through > self.m.log.last_seq() => {
                 Err(Misuse::TakenAhead { claimed: *through, last: self.m.log.last_seq() })

@@ -67,6 +67,7 @@ impl Run {
             Input::HandleGone => return self.handle_gone(out),
             Input::Suspend { command } => return self.suspend_at(command, out),
             Input::Resume(resume) => return self.resume(&resume, out),
+            Input::Recover(recover) => return self.recover(*recover, out),
             Input::Visibility(change) => return self.m.show(&change),
             Input::Taken { through } => return self.m.set_taken(through),
             Input::Wake { .. } => return,
@@ -117,6 +118,7 @@ impl Run {
         if !self.m.is_over() {
             let ending = match CancelCause::of(cause) {
                 Some(cause) => Ending::Cancelled(cause),
+                None if cause == AbortCause::ProcessLost => Ending::Failed(RunError::Orphaned),
                 None => Ending::Failed(RunError::DriverPanicked),
             };
             self.end(ending, out);

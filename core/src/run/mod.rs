@@ -4,6 +4,7 @@ mod boundary;
 mod check;
 mod dispatch;
 mod follow;
+mod recover;
 
 use crate::config::Config;
 use crate::error::{Misuse, RunError};
@@ -84,6 +85,11 @@ impl Run {
         self.stepping = true;
         self.phase = Phase::Closed;
         closing::close_after_panic(&mut self.m, out);
+    }
+
+    /// Time has passed, without a step.
+    pub(crate) fn pass(&mut self, now: Time) {
+        self.m.now = self.m.now.max(now);
     }
 
     /// The authoritative record.

@@ -1,6 +1,6 @@
 //! Members that this version does not know: kept where they stood, and written again.
 
-use super::fields::{Found, Place};
+use super::fields::{Found, Place, cut_pointer};
 use super::node::{Node, canonical};
 use super::{ImportError, ImportProblem};
 use crate::text::Text;
@@ -46,6 +46,26 @@ impl Additions {
                 && let Err(at) = members.binary_search_by(|(name, _)| canonical(name, &addition.name))
             {
                 members.insert(at, (addition.name.clone(), addition.value.clone()));
+            }
+        }
+    }
+
+    /// As [`Additions::import`], of a value in which every member must be known.
+    pub(crate) fn import_known<T>(
+        node: &Node,
+        read: impl FnOnce(&Node, &Place<'_>) -> Result<T, ImportError>,
+        write: impl FnOnce(&T) -> Node,
+    ) -> Result<T, ImportError> {
+        let (value, additions) = Self::import(node, read, write)?;
+        match additions.0.first() {
+            None => Ok(value),
+            Some(addition) => {
+                let steps: Vec<Text> = addition.at.iter().map(Step::text).collect();
+                let names = steps.iter().chain([&addition.name]).map(Text::as_str);
+                Err(ImportError {
+                    at: cut_pointer(names),
+                    problem: ImportProblem::Unknown { what: "member" },
+                })
             }
         }
     }

@@ -266,7 +266,7 @@ impl Fields<'_> {
 }
 
 impl Step {
-    fn text(&self) -> Text {
+    pub(super) fn text(&self) -> Text {
         match self {
             Self::Member(name) => name.clone(),
             Self::Item(at) => Text::from(at.to_string()),

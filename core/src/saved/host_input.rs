@@ -1,7 +1,7 @@
 //! Questions that stand open, and answers.
 
 use super::fields::text;
-use super::message::{content, read_content};
+use super::message::{content, read_any_part};
 use super::node::{Build, Node};
 use super::{Fields, ImportError, Place, object};
 use crate::host_input::{Choice, Field, Form, HostAnswer, Prompt, Question, Questionnaire, Refusal, Shape};
@@ -25,6 +25,13 @@ pub(crate) fn question(question: &Question) -> Node {
 
 /// A question that could be asked; its size is the affair of the bounds on the whole value.
 pub(crate) fn read_question(node: &Node, place: &Place<'_>) -> Result<Question, ImportError> {
+    let question = read_any_question(node, place)?;
+    question.check(u64::MAX, u64::MAX).map_err(|error| place.error(error))?;
+    Ok(question)
+}
+
+/// A question as a tool has given it, whether or not it can be asked.
+pub(crate) fn read_any_question(node: &Node, place: &Place<'_>) -> Result<Question, ImportError> {
     object(node, place, |fields| {
         let id = fields.maybe("id", |node, place| {
             RequestId::new(text(node, place)?).map_err(|error| place.error(error))
@@ -34,7 +41,6 @@ pub(crate) fn read_question(node: &Node, place: &Place<'_>) -> Result<Question, 
         question.timeout = fields.span("timeout_us")?;
         question.fallback = fields.maybe("fallback", read_answer)?;
         question.secret = fields.flag("secret")?;
-        question.check(u64::MAX, u64::MAX).map_err(|error| place.error(error))?;
         Ok(question)
     })
 }
@@ -178,7 +184,7 @@ pub(crate) fn read_answer(node: &Node, place: &Place<'_>) -> Result<HostAnswer, 
                 "value" => |fields| fields.text("value").map(HostAnswer::Value),
                 "result" => |fields| {
                     let is_error = fields.flag("is_error")?;
-                    let content = fields.need("content", read_content)?;
+                    let content = fields.list("content", read_any_part)?.into();
                     Ok(HostAnswer::Result(ToolOutput { content, is_error }))
                 },
                 "refused" => |fields| read_refusal(fields).map(HostAnswer::Refused),

@@ -48,7 +48,8 @@ pub(crate) fn read_message(node: &Node, place: &Place<'_>) -> Result<Message, Im
     })
 }
 
-fn part(part: &Part) -> Node {
+/// A part of any kind.
+pub(crate) fn part(part: &Part) -> Node {
     match part {
         Part::Text(text) => Build::of("text").text("text", text).end(),
         Part::Image(image) => of_image(image),
@@ -117,6 +118,23 @@ fn read_part(node: &Node, place: &Place<'_>) -> Result<Part, ImportError> {
             })
         })?;
         read(fields)
+    })
+}
+
+/// A part of any kind, as something outside has given it: what a result may hold is not looked at.
+pub(crate) fn read_any_part(node: &Node, place: &Place<'_>) -> Result<Part, ImportError> {
+    let is_result = matches!(node, Node::Object(members) if members.iter().any(|(name, value)| {
+        **name == *"type" && matches!(value, Node::Text(kind) if **kind == *"tool_result")
+    }));
+    if !is_result {
+        return read_part(node, place);
+    }
+    object(node, place, |fields| {
+        fields.text("type")?;
+        let (call, id, name) = read_names(fields)?;
+        let status = read_status(fields)?;
+        let content = fields.list("content", read_any_part)?.into();
+        Ok(Part::ToolResult(Arc::new(ToolResult { call, id, name, status, content })))
     })
 }
 

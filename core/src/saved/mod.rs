@@ -13,12 +13,14 @@ mod node;
 mod read;
 
 pub(crate) use additions::Additions;
-pub(crate) use fields::{Fields, Place, flag, object, text};
-pub(crate) use host_input::{answer, question, read_answer, read_question, read_refusal};
-pub(crate) use message::{content, message, read_content, read_message, read_status};
+pub(crate) use fields::{Fields, Place, flag, list, number, object, text};
+pub(crate) use host_input::{answer, question, read_answer, read_any_question, read_question, read_refusal};
+pub(crate) use message::{content, message, part, read_any_part, read_content, read_message, read_status};
 pub(crate) use node::{Build, Node};
 pub(crate) use read::{Reading, read};
 
+use crate::config::ConfigError;
+use crate::history::HistoryError;
 use crate::host_input::QuestionError;
 use crate::id::IdError;
 use crate::message::MessageError;
@@ -133,6 +135,12 @@ pub enum ImportProblem {
     /// Not a question.
     #[error(transparent)]
     Question(#[from] QuestionError),
+    /// Limits that do not fit together.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Not a history.
+    #[error(transparent)]
+    History(#[from] HistoryError),
     /// The value contradicts itself.
     #[error("{0}")]
     Contradiction(&'static str),

@@ -26,6 +26,7 @@ mod saved;
 mod tests;
 
 pub use saved::VERSION;
+pub(crate) use saved::{access, read_access};
 
 /// A suspended run. Immutable; what it says is checked again when it is resumed.
 ///

@@ -52,13 +52,15 @@ impl Suspended {
         Self::of_node(&saved::read(json, bounds)?)
     }
 
-    fn to_node(&self) -> Node {
+    /// The saved form, within another one.
+    pub(crate) fn to_node(&self) -> Node {
         let mut node = write(self);
         self.additions.graft(&mut node);
         node
     }
 
-    fn of_node(node: &Node) -> Result<Self, ImportError> {
+    /// Reads what [`Suspended::to_node`] made.
+    pub(crate) fn of_node(node: &Node) -> Result<Self, ImportError> {
         let (mut value, additions) = Additions::import(node, read, write)?;
         value.additions = additions;
         Ok(value)
@@ -230,7 +232,7 @@ fn read_call(node: &Node, place: &Place<'_>, call: &Arc<ToolCall>) -> Result<Sus
     })
 }
 
-fn access(access: &Access) -> Node {
+pub(crate) fn access(access: &Access) -> Node {
     let resource = |resource: &Resource| {
         Build::new()
             .text("name", &resource.name)
@@ -248,7 +250,7 @@ fn access(access: &Access) -> Node {
     .end()
 }
 
-fn read_access(node: &Node, place: &Place<'_>) -> Result<Access, ImportError> {
+pub(crate) fn read_access(node: &Node, place: &Place<'_>) -> Result<Access, ImportError> {
     let resource = |node: &Node, place: &Place<'_>| {
         object(node, place, |fields| {
             let (name, writes) = (fields.text("name")?, fields.flag("writes")?);

@@ -54,6 +54,11 @@ impl Binding {
         &self.0
     }
 
+    /// The binding of this hash.
+    pub(crate) const fn of_bytes(hash: [u8; 32]) -> Self {
+        Self(hash)
+    }
+
     /// The hash in hexadecimal, as a text.
     pub(crate) fn to_hex(self) -> Text {
         let mut bytes = alloc::vec::Vec::with_capacity(64);
@@ -107,6 +112,16 @@ impl Approvals {
     /// Whether none is.
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
+    }
+
+    /// What is remembered, oldest first.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &[u8; 32]> {
+        self.known.iter()
+    }
+
+    /// What [`Approvals::keys`] gave.
+    pub(crate) fn of_keys(keys: impl IntoIterator<Item = [u8; 32]>) -> Self {
+        Self { known: Arc::new(keys.into_iter().collect()) }
     }
 
     /// Whether an equal call was consented to.

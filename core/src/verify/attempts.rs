@@ -45,7 +45,7 @@ impl Verifier {
         if expected.is_some_and(|expected| started.attempt != expected) {
             return Err(("R4", "attempts are numbered from 1 within a model call"));
         }
-        if started.attempt == 0 || started.attempt > self.attempts {
+        if started.attempt == 0 || started.attempt > self.attempts.saturating_add(self.lost) {
             return Err(("R1", "there are more attempts than configured"));
         }
         if started.op <= self.last_op {
@@ -142,7 +142,7 @@ impl Verifier {
             return Err(("R4", "a reset without a failed attempt before it"));
         };
         self.calls.none_proposed()?;
-        if failed.attempt >= self.attempts {
+        if failed.attempt >= self.attempts.saturating_add(self.lost) {
             return Err(("R4", "a reset announces an attempt that may not come"));
         }
         if reset.position != failed.position {

@@ -22,6 +22,8 @@ pub(super) struct Calls {
     closing: bool,
     /// The last call that was interrupted.
     interrupted: Option<CallRef>,
+    /// Whether another process has just taken the run over: calls that were under way are interrupted without an end.
+    taken_over: bool,
     /// Whether these are the complete calls of an aborted attempt.
     aborted: bool,
     requests: Requests,
@@ -74,6 +76,11 @@ impl Calls {
         let started = !matches!(request.kind, RequestKind::Approval { .. });
         self.open(request.call.call, &request.call.id, started)?;
         self.requests.closed(request)
+    }
+
+    /// Whether interrupted calls are what a process has lost, and not the beginning of the run's end (H7).
+    pub(super) fn taken_over(&mut self, taken_over: bool) {
+        self.taken_over = taken_over;
     }
 
     pub(super) fn next_step(&mut self) -> Result<(), Broken> {
@@ -211,6 +218,9 @@ impl Calls {
         if !interrupted {
             let late = ("E3", "a call has an own result after others were interrupted");
             return if self.closing { Err(late) } else { Ok(()) };
+        }
+        if self.taken_over && result.status == ToolStatus::InterruptedOutcomeUnknown {
+            return Ok(());
         }
         if self.interrupted.is_some_and(|last| last >= result.call) {
             return Err(("E3", "interrupted calls are closed in call order"));

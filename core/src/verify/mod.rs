@@ -41,6 +41,8 @@ type Broken = (&'static str, &'static str);
 #[derive(Clone, Debug)]
 pub struct Verifier {
     attempts: u32,
+    /// Attempts of the model call that were lost with their process: they do not count (H7).
+    lost: u32,
     /// The next position; absent before the first event of a tail.
     next: Option<u64>,
     at: Time,
@@ -100,6 +102,7 @@ impl Verifier {
     pub fn new() -> Self {
         Self {
             attempts: u32::MAX,
+            lost: 0,
             next: Some(1),
             at: Time::ZERO,
             end: 0,
@@ -220,8 +223,12 @@ impl Verifier {
 
     /// An event of a run that goes on.
     fn happens(&mut self, event: &Event) -> Result<(), Broken> {
+        if !matches!(event, Event::ToolFinished(_) | Event::HostInputCancelled(_)) {
+            self.calls.taken_over(false);
+        }
         match event {
             Event::RunStarted(_) => Err(("E2", "the run has started before")),
+            Event::RunRecovered { .. } => self.recovered(),
             Event::RunResumed(_) if self.stage == Stage::Unknown => Ok(()),
             Event::RunResumed(_) => Err(("H6", "the run was not suspended")),
             Event::RunSuspended { revision, .. } => self.suspended(*revision),
@@ -320,6 +327,23 @@ impl Verifier {
         Ok(())
     }
 
+    /// `run.recovered`: what was under way is lost, and the run is not being closed (H7).
+    fn recovered(&mut self) -> Result<(), Broken> {
+        match self.stage {
+            Stage::Unknown | Stage::Attempt(_) => self.lost = self.lost.saturating_add(1),
+            Stage::Between | Stage::Reset { .. } | Stage::Completed => {}
+            Stage::Opened
+            | Stage::Failed(_)
+            | Stage::Cancelled
+            | Stage::StepFailed
+            | Stage::StepCancelled => {
+                return Err(("H7", "a run is recovered that has no state to go on from"));
+            }
+        }
+        self.calls.taken_over(true);
+        Ok(())
+    }
+
     /// `run.completed`: the last step is complete.
     fn completed(&mut self, revision: Revision) -> Result<(), Broken> {
         match self.stage {
@@ -367,6 +391,7 @@ impl Verifier {
             return Err(("E4", "steps are numbered from 1 without a gap"));
         }
         self.calls.next_step()?;
+        self.lost = 0;
         self.step = Some(step);
         self.stage = Stage::Opened;
         Ok(())

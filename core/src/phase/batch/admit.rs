@@ -86,7 +86,7 @@ impl Batch {
     }
 
     /// Asks for consent, where the tool's policy wants it.
-    fn consent(&mut self, m: &mut Machine, at: usize, out: &mut Outbox) {
+    pub(super) fn consent(&mut self, m: &mut Machine, at: usize, out: &mut Outbox) {
         let Some(spec) = self.slots.get(at).and_then(|slot| slot.spec.clone()) else { return };
         match spec.approval {
             ApprovalPolicy::Allow | ApprovalPolicy::Deny { .. } => self.set(at, State::Queued),

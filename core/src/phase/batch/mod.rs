@@ -7,6 +7,7 @@
 //! ```
 
 mod admit;
+mod recover;
 mod requests;
 mod schedule;
 mod suspend;

@@ -100,10 +100,9 @@ impl Batch {
         if spec.client {
             return self.hand_over(m, at, out);
         }
-        let resumed = slot.resumed.take();
+        let resumed = slot.resumed.clone();
         let call = Arc::clone(slot.effective());
         let op = m.begin_op(OpKind::Tool(at), Work::Tool(ToolInvocation { call, spec, resumed }), out);
-        self.keep_secret(at, false);
         self.set(at, State::Begun(op));
     }
 

@@ -54,7 +54,10 @@ impl Batch {
     fn on_started(&mut self, m: &mut Machine, at: usize) {
         let Some(State::Begun(op)) = self.slots.get(at).map(|slot| slot.state.clone()) else { return };
         self.set(at, State::Running(op));
+        // What it was called again with is the tool's from here on.
+        self.keep_secret(at, false);
         let Some(slot) = self.slots.get_mut(at) else { return };
+        slot.resumed = None;
         slot.clock = Clock::start(m.now, slot.deadline, m.paused);
         // A tool that is called again with an answer has started before.
         if !core::mem::replace(&mut slot.started, true) {

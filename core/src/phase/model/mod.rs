@@ -30,6 +30,8 @@ pub(crate) struct ModelCall {
     request: ModelRequest,
     failures: u32,
     malformed: u32,
+    /// Attempts that were lost with their process: they do not count (H7).
+    lost: u32,
     /// Whether the history was compacted, or was to be, because it was too large.
     recovered: bool,
     deadline: Option<Time>,
@@ -71,8 +73,15 @@ pub(crate) fn begin(m: &mut Machine, out: &mut Outbox) -> Option<Box<ModelCall>>
     };
     let deadline = m.config.deadlines.model_call.map(|span| m.now.after(span));
     let attempt = Attempt::idle(m);
-    let mut call =
-        Box::new(ModelCall { request, failures: 0, malformed: 0, recovered: false, deadline, attempt });
+    let mut call = Box::new(ModelCall {
+        request,
+        failures: 0,
+        malformed: 0,
+        lost: 0,
+        recovered: false,
+        deadline,
+        attempt,
+    });
     call.next_attempt(m, out);
     Some(call)
 }
@@ -263,7 +272,7 @@ impl ModelCall {
         self.record_failure(m, &problem);
         self.discard(m);
         self.malformed += 1;
-        if self.malformed >= m.config.retry.malformed || self.request.attempt >= m.config.retry.attempts {
+        if self.malformed >= m.config.retry.malformed || self.counted() >= m.config.retry.attempts {
             return Flow::End(Ending::Failed(self.error(m, problem)));
         }
         self.reset(m, ResetReason::InvalidResponse);
@@ -279,7 +288,7 @@ impl ModelCall {
             return Flow::Overflow(Box::new(problem));
         }
         self.failures += 1;
-        match decide(&m.config.retry, &problem, self.request.attempt, self.failures) {
+        match decide(&m.config.retry, &problem, self.counted(), self.failures) {
             // At the end of time no wait passes any more.
             Decision::Wait(wait) if m.now.after(wait) > m.now => {
                 self.discard(m);
@@ -291,9 +300,26 @@ impl ModelCall {
         }
     }
 
+    /// The attempt is gone with its process: what it showed is void, and the next one begins at once (H7).
+    pub(crate) fn lost(&mut self, m: &mut Machine, out: &mut Outbox) -> Flow {
+        m.abandon(self.attempt.op, out);
+        self.attempt.live = false;
+        let kind = ProblemKind::Connection;
+        self.record_failure(m, &Problem::new(kind, "the process that made the request is gone"));
+        self.discard(m);
+        self.lost = self.lost.saturating_add(1);
+        self.reset(m, ResetReason::RetryableFailure { kind, retry_after: None });
+        Flow::RetryNow
+    }
+
+    /// The attempts that the bound of the model call counts (R1).
+    fn counted(&self) -> u32 {
+        self.request.attempt.saturating_sub(self.lost)
+    }
+
     /// Whether a context that was too large is compacted: once in a model call, and if an attempt is left (K5, R1).
     fn may_recover(&self, m: &Machine) -> bool {
-        !self.recovered && self.request.attempt < m.config.retry.attempts && compact::can_recover(m)
+        !self.recovered && self.counted() < m.config.retry.attempts && compact::can_recover(m)
     }
 
     /// Goes on with the history that came of the compaction.
