@@ -69,6 +69,7 @@ pub mod agui;
 pub mod assemble;
 mod base64;
 pub mod boundary;
+pub mod canonical;
 mod clock;
 pub mod compaction;
 pub mod config;
