@@ -96,6 +96,7 @@ mod planted;
 pub mod problem;
 pub mod provider;
 mod read_json;
+pub mod reader;
 mod retry;
 mod run;
 pub mod saved;
