@@ -5,7 +5,7 @@ use runloom::{
     Access, Config, Engine, Envelope, Event, Host, Limits, ManualTimer, ModelSpec, RunHandle, RunResult, Seq,
     Shared, ToolSpec,
 };
-use runloom_core::verify::Verifier;
+use runloom_core::verify::{Verifier, encoding};
 use std::time::Duration;
 
 /// An engine whose clock stands still unless it is moved.
@@ -60,7 +60,7 @@ pub fn count(run: &RunHandle, kind: &str) -> usize {
 }
 
 /// Checks what holds of every run that has ended and whose whole log is there: the order of its events, one terminal,
-/// at the end, with which the outcome agrees (E1, E2, E3, W7, W9).
+/// at the end, with which the outcome agrees, and canonical bytes (E1, E2, E3, L1, L6, W7, W9).
 ///
 /// # Panics
 ///
@@ -68,7 +68,11 @@ pub fn count(run: &RunHandle, kind: &str) -> usize {
 pub fn assert_ended(run: &RunHandle) {
     let events = events(run);
     let mut verifier = Verifier::new();
-    let verified = events.iter().try_for_each(|envelope| verifier.observe(envelope));
+    let mut before = events.first().map_or(0, |first| first.end - first.to_json(run.id()).len() as u64);
+    let verified = events.iter().try_for_each(|envelope| {
+        encoding(envelope, run.id(), core::mem::replace(&mut before, envelope.end))?;
+        verifier.observe(envelope)
+    });
     if let Err(violation) = verified.and_then(|()| verifier.finish()) {
         panic!("{violation}: {:?}", kinds(run));
     }

@@ -5,6 +5,7 @@ use super::{model, start, tool};
 use crate::boundary::BoundaryAnswer;
 use crate::id::{CommandId, OpId, RequestId, Seq, SteerId};
 use crate::input::{AbortCause, Input, Recover, Respond, Retract, SteerInput};
+use crate::observe::ObserverFault;
 use crate::saved::{self, Build, Fields, ImportError, Node, Place, object, text};
 use alloc::boxed::Box;
 
@@ -68,6 +69,13 @@ pub(super) fn write(input: &Input) -> Node {
             by(op).with("command", number(command.0)).maybe("parts", parts)
         }
         Input::Compacted { op, result } => model::compacted(by(op), result),
+        Input::Observed { op, result } => match result {
+            Ok(()) => by(op),
+            Err(fault) => {
+                let ObserverFault { accepted, message } = &**fault;
+                by(op).with("accepted", number(accepted.0)).text("message", message)
+            }
+        },
         Input::Visibility(change) => tool::visibility(of(), change),
         Input::Taken { through } => of().with("through", number(through.0)),
         Input::ConsumerGone { awaited } => of().flag("awaited", *awaited),
@@ -112,6 +120,7 @@ fn of_work(kind: &str, fields: &mut Fields<'_>) -> Result<Option<Input>, ImportE
             let answer = parts.map_or(BoundaryAnswer::Lost, BoundaryAnswer::Input);
             Input::Boundary { op: op(fields)?, command: command(fields)?, answer }
         }
+        "observed" => Input::Observed { op: op(fields)?, result: read_observed(fields)? },
         "compacted" => Input::Compacted { op: op(fields)?, result: model::read_compacted(fields)? },
         _ => return Ok(None),
     }))
@@ -154,6 +163,13 @@ fn of_host(kind: &str, fields: &mut Fields<'_>) -> Result<Input, ImportError> {
         "consumer_gone" => Input::ConsumerGone { awaited: fields.flag("awaited")? },
         _ => return Err(fields.place.member("type").unknown("input")),
     })
+}
+
+/// What an observer said: no message means that it accepted all.
+fn read_observed(fields: &mut Fields<'_>) -> Result<Result<(), Box<ObserverFault>>, ImportError> {
+    let Some(message) = fields.maybe("message", text)? else { return Ok(Ok(())) };
+    let accepted = Seq(fields.need("accepted", read_number)?);
+    Ok(Err(Box::new(ObserverFault::new(accepted, message))))
 }
 
 fn read_parts(node: &Node, place: &Place<'_>) -> Result<alloc::vec::Vec<crate::message::Part>, ImportError> {

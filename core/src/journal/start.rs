@@ -31,6 +31,7 @@ pub(super) fn start(build: Build, start: &Start) -> Build {
         boundaries,
         compacts,
         context: size,
+        observers,
     } = start;
     build
         .text("session", session.text())
@@ -47,6 +48,7 @@ pub(super) fn start(build: Build, start: &Start) -> Build {
         .flag("boundaries", *boundaries)
         .flag("compacts", *compacts)
         .with("context", context(size))
+        .with("observers", small(*observers))
 }
 
 pub(super) fn read_start(fields: &mut Fields<'_>) -> Result<Start, ImportError> {
@@ -65,6 +67,7 @@ pub(super) fn read_start(fields: &mut Fields<'_>) -> Result<Start, ImportError> 
         boundaries: fields.flag("boundaries")?,
         compacts: fields.flag("compacts")?,
         context: fields.need("context", read_context)?,
+        observers: fields.need("observers", read_small)?,
     })
 }
 
@@ -84,6 +87,7 @@ pub(super) fn resume(build: Build, resume: &Resume) -> Build {
         boundaries,
         compacts,
         context: size,
+        observers,
     } = resume;
     build
         .with("suspended", suspended.to_node())
@@ -100,6 +104,7 @@ pub(super) fn resume(build: Build, resume: &Resume) -> Build {
         .flag("boundaries", *boundaries)
         .flag("compacts", *compacts)
         .with("context", context(size))
+        .with("observers", small(*observers))
 }
 
 pub(super) fn read_resume(fields: &mut Fields<'_>) -> Result<Resume, ImportError> {
@@ -124,6 +129,7 @@ pub(super) fn read_resume(fields: &mut Fields<'_>) -> Result<Resume, ImportError
         boundaries: fields.flag("boundaries")?,
         compacts: fields.flag("compacts")?,
         context: fields.need("context", read_context)?,
+        observers: fields.need("observers", read_small)?,
     })
 }
 

@@ -136,6 +136,7 @@ fn number(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name} is a number, not {text:?}")))
 }
 
+// proves: L1, L6
 #[test]
 fn seeds() {
     let mut reached = Reached::default();
