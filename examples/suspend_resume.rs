@@ -3,12 +3,11 @@
 //! Without options the program starts itself twice; `--suspend FILE` and `--resume FILE` are the two halves.
 
 use futures_lite::future::{block_on, zip};
-use runloom::core::outcome::RunResult;
 use runloom::smol::SmolTimer;
 use runloom::testing::{Attempt, ScriptedModel};
 use runloom::{
     Access, ApprovalPolicy, Engine, Host, HostAnswer, ModelSpec, Outcome, Question, Run, RunOptions, Shape,
-    Shared, Suspended, Tool, ToolFault, ToolOutput, ToolReturn, ToolSpec, ToolSpecError, tool_fn,
+    Shared, Snapshot, Tool, ToolFault, ToolOutput, ToolReturn, ToolSpec, ToolSpecError, tool_fn,
 };
 use runloom_examples::asker;
 use runloom_examples::screen::complain;
@@ -17,7 +16,6 @@ use std::error::Error;
 use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode};
-use std::sync::Arc;
 
 fn main() -> ExitCode {
     let args: Vec<_> = std::env::args_os().skip(1).collect();
@@ -92,22 +90,22 @@ fn suspend(file: &Path) -> Result<ExitCode, Box<dyn Error>> {
     let (run, driver) = session.start_with("Fill up the stock.", RunOptions::new().suspend_when_waiting())?;
     let (outcome, shown) = block_on(zip(driver, show(run)));
     drop(shown?);
-    let RunResult::Suspended(value) = &outcome.result else { return Err("the run was not put aside".into()) };
-    std::fs::write(file, value.to_json())?;
-    println!(
-        "\nprocess {} ends; the run is in {} bytes of JSON\n",
-        std::process::id(),
-        value.to_json().len()
-    );
+    // The run is part of the session that it was put aside in.
+    let json = session.snapshot().to_json();
+    if session.suspended().is_none() {
+        return Err(format!("the run was not put aside: {:?}", outcome.result).into());
+    }
+    std::fs::write(file, &json)?;
+    println!("\nprocess {} ends; session and run are {} bytes of JSON\n", std::process::id(), json.len());
     Ok(ExitCode::SUCCESS)
 }
 
 fn resume(file: &Path) -> Result<ExitCode, Box<dyn Error>> {
-    let value = Suspended::from_json(&std::fs::read_to_string(file)?)?;
-    // The session as it was saved; here it had no history yet.
+    let snapshot = Snapshot::from_json(&std::fs::read_to_string(file)?)?;
     let engine = engine(ScriptedModel::new(["All is taken care of.".into()]))?;
-    let session = engine.restore(value.session_id().clone(), value.revision(), Default::default())?;
-    let (run, driver) = session.resume(Arc::new(value))?;
+    let session = engine.restore(&snapshot)?;
+    let value = session.suspended().ok_or("no run was put aside")?;
+    let (run, driver) = session.resume(value)?;
     println!("process {} goes on", std::process::id());
     for request in run.requests() {
         asker::ask(&run.control(), &request)?;

@@ -74,7 +74,8 @@ impl RunControl {
     }
 
     /// Puts the run aside as a value, if it waits for answers only (H6). Nothing is committed, and the session is idle;
-    /// [`Session::resume`](crate::Session::resume) goes on from the value.
+    /// [`Session::resume`](crate::Session::resume) goes on from the value. With required observers the session is idle when
+    /// they have accepted the end of this part's record: await the outcome, which holds the same value, before it is kept.
     ///
     /// # Errors
     ///

@@ -1,10 +1,12 @@
 //! The engine: what sessions have in common, and the end of them all.
 
 use crate::CancellationToken;
+use crate::best_effort::{BestEffort, BestEffortError, BestEffortOptions};
 use crate::core::config::Config;
 use crate::core::history::{History, HistoryBounds};
 use crate::core::id::{IdError, Revision, SessionId};
 use crate::core::input::AbortCause;
+use crate::core::snapshot::{Snapshot, SnapshotError};
 use crate::host::{Flavour, Host, Local, Shared};
 use crate::registry::Registry;
 use crate::session::{Session, SessionShared};
@@ -63,9 +65,21 @@ pub enum SessionError {
         /// How many.
         calls: usize,
     },
+    /// A suspended run that was saved with the session is not of this state of it (H6).
+    #[error("the suspended run does not belong to this state of the session")]
+    OtherState,
     /// The source of ids gave one that is not valid (M1).
     #[error(transparent)]
     Id(#[from] IdError),
+}
+
+impl From<SnapshotError> for SessionError {
+    fn from(error: SnapshotError) -> Self {
+        match error {
+            SnapshotError::OpenCalls { calls } => Self::OpenCalls { calls },
+            _ => Self::OtherState,
+        }
+    }
 }
 
 impl<F: Flavour, T: Timer + Clone> Engine<F, T> {
@@ -102,23 +116,31 @@ impl<F: Flavour, T: Timer + Clone> Engine<F, T> {
     pub fn session_with(&self, history: History) -> Result<Session<F, T>, SessionError> {
         let number = self.inner.registry.next_session()?;
         let id = SessionId::new(self.inner.new_id(IdKind::Session, number))?;
-        self.restore(id, Revision(0), history)
+        let bounds = history.bounds();
+        self.open(&Snapshot::new(id, Revision(0), history), bounds)
     }
 
-    /// A session as it was saved. Give the engine ids of your own then, or new runs are named as those that the history
-    /// is of; see [`EngineBuilder`].
+    /// A session as it was saved: its history, its revision and what it knew beside them. Tools, policies, the model and
+    /// its credentials are this engine's, and so are the bounds on the history; one that is longer stays as it is.
+    /// Consents are to be given again (T2), and a source of boundary inputs is to be set again.
+    ///
+    /// Runs are counted on from where they were when the snapshot was taken, so that the default ids do not come again.
+    /// Whatever ran later and was not saved is not known here: give the engine ids of your own where that matters; see
+    /// [`EngineBuilder`].
     ///
     /// # Errors
     ///
-    /// [`SessionError::EngineShutdown`]; [`SessionError::OpenCalls`] if the last message's calls have no results.
-    pub fn restore(
-        &self,
-        id: SessionId,
-        revision: Revision,
-        history: History,
-    ) -> Result<Session<F, T>, SessionError> {
+    /// [`SessionError::EngineShutdown`]; [`SessionError::OpenCalls`] if the last message's calls have no results;
+    /// [`SessionError::OtherState`] if a suspended run in it is not of this state of the session.
+    pub fn restore(&self, snapshot: &Snapshot) -> Result<Session<F, T>, SessionError> {
+        self.inner.registry.count_from(snapshot.runs())?;
+        self.open(snapshot, self.inner.bounds)
+    }
+
+    fn open(&self, snapshot: &Snapshot, bounds: HistoryBounds) -> Result<Session<F, T>, SessionError> {
         self.inner.registry.check_open()?;
-        let shared = SessionShared::new(id, revision, history)?;
+        snapshot.check()?;
+        let shared = SessionShared::restore(snapshot, bounds);
         Ok(Session::new(Arc::clone(&self.inner), Arc::new(shared)))
     }
 
@@ -126,12 +148,24 @@ impl<F: Flavour, T: Timer + Clone> Engine<F, T> {
     /// many there were (C10).
     ///
     /// When it returns, their logs are closed and their sessions idle. It waits for nothing: their futures are
-    /// dropped when their drivers are polled next. Later calls return zero; new sessions and runs get
+    /// dropped when their drivers are polled next, and required observers are not waited for. Later calls return zero; new sessions and runs get
     /// [`EngineShutdown`].
     pub fn shutdown(&self) -> usize {
         let (runs, manual) = self.inner.registry.shut_down();
         manual.iter().for_each(CancellationToken::cancel);
-        manual.len() + runs.iter().filter(|run| run.abort(AbortCause::Shutdown)).count()
+        let count = manual.len() + runs.iter().filter(|run| run.abort(AbortCause::Shutdown)).count();
+        self.inner.registry.best_effort.close();
+        count
+    }
+
+    /// Begins a best-effort observer of all runs of the engine, those included that are under way: it gets what required
+    /// observers accept from now on (L5).
+    ///
+    /// # Errors
+    ///
+    /// [`BestEffortError`] if the capacity is out of its bounds or the engine was shut down.
+    pub fn best_effort(&self, options: BestEffortOptions) -> Result<BestEffort, BestEffortError> {
+        self.inner.registry.best_effort.add(options)
     }
 
     /// How many runs are going on.
@@ -201,8 +235,8 @@ impl<F: Flavour, T: Timer + Clone> EngineBuilder<F, T> {
 
 impl<T> EngineBuilder<Shared, T> {
     /// With this source of ids (X3); it gets the kind and a number that counts from 1. The default is `run-1`,
-    /// `session-1` and so on, which begins anew with each engine: where sessions outlive it, or keys of calls leave it
-    /// (T6), ids must not come again. Ids have 1 to 256 bytes and no control characters, and a session's runs must
+    /// `session-1` and so on, which begins anew with each engine, runs behind those that a restored session knows of:
+    /// where sessions outlive it, or keys of calls leave it (T6), ids must not come again. Ids have 1 to 256 bytes and no control characters, and a session's runs must
     /// differ.
     pub fn ids(mut self, ids: impl Fn(IdKind, u64) -> String + Send + Sync + 'static) -> Self {
         self.ids = Some(Arc::new(move |(kind, number)| ids(kind, number)));
@@ -212,8 +246,8 @@ impl<T> EngineBuilder<Shared, T> {
 
 impl<T> EngineBuilder<Local, T> {
     /// With this source of ids (X3); it gets the kind and a number that counts from 1. The default is `run-1`,
-    /// `session-1` and so on, which begins anew with each engine: where sessions outlive it, or keys of calls leave it
-    /// (T6), ids must not come again. Ids have 1 to 256 bytes and no control characters, and a session's runs must
+    /// `session-1` and so on, which begins anew with each engine, runs behind those that a restored session knows of:
+    /// where sessions outlive it, or keys of calls leave it (T6), ids must not come again. Ids have 1 to 256 bytes and no control characters, and a session's runs must
     /// differ.
     pub fn ids(mut self, ids: impl Fn(IdKind, u64) -> String + 'static) -> Self {
         self.ids = Some(Rc::new(move |(kind, number)| ids(kind, number)));

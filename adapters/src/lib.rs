@@ -77,6 +77,7 @@ pub mod smol;
 pub mod tokio;
 
 mod agent;
+mod best_effort;
 mod boundary;
 mod compaction;
 mod control;
@@ -95,6 +96,7 @@ mod session;
 mod shared;
 mod start;
 mod state;
+pub mod store;
 mod sub_agent;
 mod sync;
 pub mod testing;
@@ -103,6 +105,9 @@ mod token;
 mod transport;
 mod wakers;
 
+pub use crate::best_effort::{
+    BestEffort, BestEffortCounts, BestEffortError, BestEffortEvent, BestEffortOptions, MAX_BEST_EFFORT,
+};
 pub use crate::boundary::{
     BoundaryInputs, BoundaryQuestion, BoundaryRefused, BoundarySource, boundary_inputs,
 };
@@ -128,9 +133,13 @@ pub use crate::core::model::{
     Activity, CallDelta, Completion, FinalCall, Finish, ModelItem, ModelParameters, ModelRequest, ModelSpec,
     Problem, ProblemKind, ToolChoice,
 };
+pub use crate::core::observe::{
+    DurabilityError, DurabilityReason, MAX_OBSERVERS, ObserveRequest, ObserverFault,
+};
 pub use crate::core::outcome::{Answer, CancelCause, Ended, LateCompletion, Outcome, RunResult, StopReason};
 pub use crate::core::output::{CancelReply, Credit, Work};
 pub use crate::core::saved::{ImportBounds, ImportError, ImportProblem};
+pub use crate::core::snapshot::{LastRun, Lifecycle, Metadata, MetadataError, Snapshot, SnapshotError};
 pub use crate::core::steer::{RetractReply, Steer, SteerError, SteeringItem};
 pub use crate::core::suspend::{NotSuspendable, ResumeError, Suspended};
 pub use crate::core::text::Text;
@@ -146,11 +155,12 @@ pub use crate::feed::{EventStream, Events};
 pub use crate::host::{
     Approval, ApprovalContext, Approver, ApproverFn, Asking, CompactionContext, Compactor, CompactorFn,
     Flavour, Host, HostBuilder, HostError, HostTransport, Local, LocalApprover, LocalApproverFn,
-    LocalCompactor, LocalCompactorFn, LocalModel, LocalModelFn, LocalResponder, LocalResponderFn,
-    LocalSummarizer, LocalTool, LocalToolFn, Model, ModelContext, ModelFn, Progress, Responder,
-    ResponderContext, ResponderFn, Shared, Steering, Summarizer, Tool, ToolContext, ToolFn, ToolReturn,
-    UnknownTool, approver_fn, compactor_fn, local_approver_fn, local_compactor_fn, local_model_fn,
-    local_responder_fn, local_tool_fn, model_fn, responder_fn, tool_fn,
+    LocalCompactor, LocalCompactorFn, LocalModel, LocalModelFn, LocalObserver, LocalObserverFn,
+    LocalResponder, LocalResponderFn, LocalSummarizer, LocalTool, LocalToolFn, Model, ModelContext, ModelFn,
+    Observer, ObserverFn, Progress, Responder, ResponderContext, ResponderFn, Shared, Steering, Summarizer,
+    Tool, ToolContext, ToolFn, ToolReturn, UnknownTool, approver_fn, compactor_fn, local_approver_fn,
+    local_compactor_fn, local_model_fn, local_observer_fn, local_responder_fn, local_tool_fn, model_fn,
+    observer_fn, responder_fn, tool_fn,
 };
 pub use crate::outcome::WaitForOutcome;
 pub use crate::run::{Run, RunHandle};

@@ -1,6 +1,7 @@
 //! The runs of an engine, so that a shutdown finds them (C10).
 
 use crate::CancellationToken;
+use crate::best_effort::Queues;
 use crate::engine::EngineShutdown;
 use crate::shared::RunShared;
 use crate::sync::{Arc, Mutex, Weak, lock};
@@ -12,6 +13,7 @@ pub(crate) struct RunKey(u64);
 
 #[derive(Default)]
 pub(crate) struct Registry {
+    pub(crate) best_effort: Queues,
     state: Mutex<RegistryState>,
 }
 
@@ -44,6 +46,19 @@ impl Registry {
         state.open()?;
         state.runs += 1;
         Ok(RunKey(state.runs))
+    }
+
+    /// How many runs there were, in this engine and those before it that its sessions were restored from.
+    pub(crate) fn counted(&self) -> u64 {
+        lock(&self.state).runs
+    }
+
+    /// Runs are counted from `runs` at least: those of a session that is restored were named by others.
+    pub(crate) fn count_from(&self, runs: u64) -> Result<(), EngineShutdown> {
+        let mut state = lock(&self.state);
+        state.open()?;
+        state.runs = state.runs.max(runs);
+        Ok(())
     }
 
     pub(crate) fn insert(&self, key: RunKey, run: &Arc<RunShared>) -> Result<(), EngineShutdown> {

@@ -194,7 +194,8 @@ impl RunHandle {
 
     /// Cancels the run, at once and atomically, on any thread; who won (C7).
     ///
-    /// When it returns, the run is committed, its log closed and its session idle. Results that the driver had taken
+    /// When it returns, the run is committed, its log closed and its session idle; with required observers it is idle when
+    /// they have accepted the end of the record, or have had their time (L5). Results that the driver had taken
     /// in are kept. Models and tools learn of it through their token, and are dropped when the driver is polled next.
     pub fn cancel(&self) -> CancelReply {
         self.shared.cancel()

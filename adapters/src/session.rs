@@ -8,6 +8,7 @@ use crate::core::history::History;
 use crate::core::id::{Revision, RunId, Seq, SessionId};
 use crate::core::message::Message;
 use crate::core::outcome::{Outcome, RunResult};
+use crate::core::snapshot::Metadata;
 use crate::core::suspend::{ResumeError, Suspended};
 use crate::core::tool::Approvals;
 use crate::driver::Driver;
@@ -21,6 +22,8 @@ use crate::sync::{Arc, Mutex, Weak, lock};
 use crate::timer::Timer;
 use crate::transport::Transport;
 use std::fmt;
+
+mod snapshot;
 
 /// What a session is doing. These are observations and not locks: decide by outcome and revision (S1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +73,10 @@ struct State {
     gate: Option<Arc<Gate>>,
     /// The last run, and the last of its events: nothing is run twice, and no number is used twice (E1, H6).
     last: Option<(RunId, Seq)>,
+    /// What the host keeps with it.
+    metadata: Metadata,
+    /// The run that was put aside last; it can go on while the revision is its own (H6).
+    suspended: Option<Arc<Suspended>>,
 }
 
 /// What a session starts a run from.
@@ -328,26 +335,6 @@ impl<F: Flavour, T: Timer + Clone> Session<F, T> {
 }
 
 impl SessionShared {
-    pub(crate) fn new(id: SessionId, revision: Revision, history: History) -> Result<Self, SessionError> {
-        at_rest(&history)?;
-        let rest = SessionState::Idle;
-        let (active, approvals) = (Active::None, Approvals::default());
-        let (context, source) = (ContextState::default(), None);
-        let state = State {
-            history,
-            revision,
-            rest,
-            active,
-            approvals,
-            forgotten: false,
-            context,
-            source,
-            gate: None,
-            last: None,
-        };
-        Ok(Self { id, state: Mutex::new(state) })
-    }
-
     /// Keeps the session for a run that is being made; what it starts from.
     pub(crate) fn reserve(&self) -> Option<Found> {
         let mut state = lock(&self.state);
@@ -410,6 +397,12 @@ impl SessionShared {
             state.approvals = outcome.approvals.clone();
         }
         state.context = outcome.context;
+        let is_over = |value: &Arc<Suspended>| value.run_id() == run || value.revision() != outcome.revision;
+        match &outcome.result {
+            RunResult::Suspended(value) => state.suspended = Some(Arc::clone(value)),
+            _ if state.suspended.as_ref().is_some_and(is_over) => state.suspended = None,
+            _ => {}
+        }
         state.rest = match &outcome.result {
             RunResult::Completed(_) => SessionState::Completed,
             RunResult::Failed(_) => SessionState::Failed,

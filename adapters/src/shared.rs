@@ -1,7 +1,7 @@
 //! What a run's handle, driver, streams and waiters share: the machine and what surrounds it, behind one lock.
 //!
 //! **Locks.** The run's lock is taken first; the session's and the registry's are taken inside of it, and nothing is
-//! taken inside of those but a gate's. No foreign code runs under any of them: wakers, also replaced ones, leave with
+//! taken inside of those but a gate's and a best-effort queue's. No foreign code runs under any of them: wakers, also replaced ones, leave with
 //! [`Woken`] and are woken and dropped after unlocking (X5).
 
 use crate::CancellationToken;
@@ -78,6 +78,7 @@ impl RunShared {
                 }
                 self.registry.remove(self.key);
             }
+            state.offer(&self.id, &self.registry.best_effort, &mut woken);
             state.publish(&mut woken);
             result
         };

@@ -163,6 +163,7 @@ pub(crate) fn start<F: Flavour, T: Timer + Clone, X: Transport>(
             .approvals(found.approvals)
             .boundaries(found.source.is_some())
             .compacts(engine.host.compactor().is_some())
+            .observers(engine.host.observers())
             .context(found.context)
             .answerers(begins.answerers)
             .suspends(begins.suspends);
@@ -188,6 +189,7 @@ pub(crate) fn resume<F: Flavour, T: Timer + Clone, X: Transport>(
         resume.approvals = found.approvals;
         resume.boundaries = found.source.is_some();
         resume.compacts = engine.host.compactor().is_some();
+        resume.observers = engine.host.observers();
         resume.context = found.context;
         resume.answerers = begins.answerers;
         resume.suspends = begins.suspends;

@@ -8,7 +8,8 @@ use crate::core::host_input::{HostAnswer, RespondError};
 use crate::core::id::{CommandId, OpId, RequestId, Revision, Seq, SteerId};
 use crate::core::input::{AbortCause, Respond, Retract, SteerInput};
 use crate::core::message::Part;
-use crate::core::outcome::{Outcome, RunResult};
+use crate::core::model::ModelItem;
+use crate::core::outcome::Outcome;
 use crate::core::output::{CancelReply, Credit, Reply, Wake};
 use crate::core::steer::{RetractReply, SteerError};
 use crate::core::suspend::{NotSuspendable, Suspended};
@@ -45,6 +46,8 @@ pub(crate) struct RunState {
     told: Seq,
     /// The last event in the stream's buffer.
     read: Seq,
+    /// The last event that was offered to best-effort observers.
+    pub(crate) offered: Seq,
     reader: Option<Waker>,
     /// Who waits for the outcome, and how many of them let the handle's own stream go unread.
     pub(crate) waiters: WakerSet,
@@ -107,6 +110,7 @@ pub(crate) enum Nap {
 impl RunState {
     /// A run whose machine was just started.
     pub(crate) fn new(machine: Machine, out: Outbox, now: Time, next: Next, primary: bool) -> Self {
+        let offered = Seq(machine.log().first_seq().0.saturating_sub(1));
         let committed = machine.committed().map_or(Revision(0), |(_, revision)| revision);
         Self {
             committed,
@@ -122,6 +126,7 @@ impl RunState {
             taken: Seq(0),
             told: Seq(0),
             read: Seq(0),
+            offered,
             reader: None,
             waiters: WakerSet::default(),
             waiting: 0,
@@ -237,7 +242,7 @@ impl RunState {
         let mut cut = false;
         while let Some(item) = self.held.pop_front() {
             // Results of tools have room in every log; of a model's stream the part that fits has come.
-            cut |= matches!(item, Input::Model { .. }) && self.next.credit.is_zero();
+            cut |= matches!(item, Input::Model { .. }) && !self.machine.has_room();
             if !(cut && matches!(item, Input::Model { .. })) {
                 self.feed(item);
             }
@@ -273,14 +278,23 @@ impl RunState {
     /// Steps what was taken in and not stepped yet, as far as there is room: the run goes on.
     fn catch_up(&mut self) {
         self.tell_taken();
-        let mut steps = false;
-        // With credit all that was taken in may be stepped: what it brings reaches the observers together.
-        while !self.next.credit.is_zero() || (steps && self.next.live && self.machine.has_room()) {
-            steps = true;
-            let Some(item) = self.held.pop_front() else { break };
+        let mut joins = false;
+        while let Some(item) = self.held.pop_front() {
+            if !self.next.live || !self.may_step(&item, joins) {
+                return self.held.push_front(item);
+            }
+            joins = true;
             self.feed(item);
             self.tell_taken();
         }
+    }
+
+    /// Whether `item` may be stepped: with credit, or where it `joins` what a model yielded with it, so that observers are
+    /// asked about all of it together. What ends the attempt waits until they have accepted it (L5).
+    fn may_step(&self, item: &Input, joins: bool) -> bool {
+        let ends = |item: &ModelItem| matches!(item, ModelItem::Done(_) | ModelItem::Failed(_));
+        let joins = joins && matches!(item, Input::Model { item, .. } if !ends(item));
+        !self.next.credit.is_zero() || (joins && self.machine.has_room())
     }
 
     fn command(&mut self, input: impl FnOnce(CommandId) -> Input) -> Option<Reply> {
@@ -332,8 +346,8 @@ impl RunState {
         let command = CommandId(self.commands);
         self.step(Input::Suspend { command });
         self.poked = true;
-        match (self.out.take_reply(command), self.machine.outcome().map(|outcome| &outcome.result)) {
-            (Some(Reply::Suspend(Ok(()))), Some(RunResult::Suspended(value))) => Ok(Arc::clone(value)),
+        match (self.out.take_reply(command), self.machine.suspended()) {
+            (Some(Reply::Suspend(Ok(()))), Some(value)) => Ok(Arc::clone(value)),
             (Some(Reply::Suspend(Err(busy))), _) => Err(busy),
             _ => Err(NotSuspendable::default()),
         }
@@ -435,7 +449,7 @@ impl RunState {
     pub(crate) fn take_in(&mut self, items: &mut Vec<Input>, full: bool) {
         for item in items.drain(..) {
             // An item may bring more events than there is room for: those behind it wait, in their order.
-            let waits = full || !self.held.is_empty() || !self.machine.has_room();
+            let waits = full || !self.held.is_empty() || !self.may_step(&item, true);
             let passes = matches!(item, Input::Observed { .. });
             if waits && !passes && self.next.live {
                 self.held.push_back(item);
@@ -460,7 +474,7 @@ impl RunState {
         spare: &mut Option<Waker>,
     ) -> Read {
         self.taken = self.taken.max(self.read);
-        if self.next.live && self.next.credit.is_zero() && self.taken > self.told {
+        if self.next.live && !self.machine.has_room() && self.taken > self.told {
             self.poked = true;
         }
         into.extend(self.machine.log().after(self.read).take(MOST_READ).cloned());

@@ -44,6 +44,7 @@ pub trait Transport {
     ///
     /// With a `room` of zero the reader of the run has fallen behind: no model item is yielded and no tool starts,
     /// but tools that run go on, and each of them and each approval may yield one item, which the driver holds.
-    /// They have been taken over when `room` is not zero again.
+    /// They have been taken over when `room` is not zero again. The answer of an observer always passes: the room is zero
+    /// while observers are asked as well.
     fn poll_items(&mut self, cx: &mut Context<'_>, room: Credit, into: &mut Vec<Input>) -> Poll<()>;
 }

@@ -162,6 +162,13 @@ impl History {
         self.bounds
     }
 
+    /// The same messages with other bounds, which hold for what is pushed from here on: what is there stays, also if it
+    /// is more.
+    #[must_use]
+    pub fn with_bounds(self, bounds: HistoryBounds) -> Self {
+        Self { bounds, ..self }
+    }
+
     /// The last message.
     pub fn last(&self) -> Option<&Arc<Message>> {
         self.len.checked_sub(1).and_then(|at| self.get(at))

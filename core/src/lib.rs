@@ -103,6 +103,7 @@ pub mod reader;
 mod retry;
 mod run;
 pub mod saved;
+pub mod snapshot;
 pub mod steer;
 pub mod suspend;
 pub mod text;

@@ -27,6 +27,11 @@ impl ObserveRequest {
         Seq(self.events.first().map_or(0, |first| first.seq.0.saturating_sub(1)))
     }
 
+    /// What an observer says that accepts none of these events.
+    pub fn refuse(&self, message: impl Into<Text>) -> ObserverFault {
+        ObserverFault::new(self.after(), message)
+    }
+
     /// The last of these events.
     pub fn through(&self) -> Seq {
         self.events.last().map_or(Seq(0), |last| last.seq)

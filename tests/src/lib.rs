@@ -29,3 +29,4 @@ pub struct Agui;
 
 pub mod providers;
 pub mod runs;
+pub mod scratch;

@@ -12,7 +12,7 @@ use runloom::testing::{Attempt, ScriptedModel};
 use runloom::{
     ApprovalPolicy, Driver, Engine, Event, History, Host, HostAnswer, HostTransport, ManualTimer, ModelSpec,
     Question, RequestId, ResumeError, Revision, Run, RunOptions, RunResult, Session, SessionId, SessionState,
-    Shape, Shared, StartError, Suspended, Time, ToolOutput, ToolReturn, ToolSpec, tool_fn,
+    Shape, Shared, Snapshot, StartError, Suspended, Time, ToolOutput, ToolReturn, ToolSpec, tool_fn,
 };
 use runloom_tests::bare::Task;
 use std::sync::{Arc, Mutex};
@@ -65,7 +65,7 @@ impl Process {
     /// The session as the host has kept it.
     fn session(&self, revision: u64) -> Session<Shared, ManualTimer> {
         let id = SessionId::new("kept").unwrap();
-        self.engine.restore(id, Revision(revision), History::default()).unwrap()
+        self.engine.restore(&Snapshot::new(id, Revision(revision), History::default())).unwrap()
     }
 
     fn calls(&self) -> Vec<String> {

@@ -5,6 +5,7 @@ mod asks;
 mod compactor;
 mod flavour;
 mod model;
+mod observer;
 mod op;
 mod progress;
 mod ready;
@@ -26,6 +27,7 @@ pub use compactor::{
 };
 pub use flavour::{Flavour, Local, Shared};
 pub use model::{LocalModel, LocalModelFn, Model, ModelContext, ModelFn, local_model_fn, model_fn};
+pub use observer::{LocalObserver, LocalObserverFn, Observer, ObserverFn, local_observer_fn, observer_fn};
 pub use progress::Progress;
 pub use responder::{
     LocalResponder, LocalResponderFn, Responder, ResponderContext, ResponderFn, local_responder_fn,
@@ -41,6 +43,7 @@ pub use transport::HostTransport;
 use crate::core::compaction::{Compaction, CompactionFault, CompactionRequest};
 use crate::core::host_input::{HostAnswer, HostRequest};
 use crate::core::model::{ModelRequest, ModelSpec, Problem};
+use crate::core::observe::{MAX_OBSERVERS, ObserveRequest, ObserverFault};
 use crate::core::text::Text;
 use crate::core::tool::{AuthorizeRequest, Preparation, ToolFault, ToolInvocation, ToolSpec, ToolSpecError};
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,6 +70,8 @@ type Compact<F> = <F as Flavour>::Function<
     (Arc<CompactionRequest>, CompactionContext),
     <F as Flavour>::Future<Result<Compaction, CompactionFault>>,
 >;
+type Observe<F> =
+    <F as Flavour>::Function<Arc<ObserveRequest>, <F as Flavour>::Future<Result<(), ObserverFault>>>;
 type Decide<F> =
     <F as Flavour>::Function<(Arc<AuthorizeRequest>, ApprovalContext), <F as Flavour>::Future<Approval>>;
 
@@ -85,6 +90,7 @@ struct Parts<F: Flavour> {
     decide: Option<Decide<F>>,
     respond: Option<Respond<F>>,
     compact: Option<Compact<F>>,
+    observers: Vec<Observe<F>>,
 }
 
 /// How a tool is called.
@@ -100,6 +106,9 @@ pub enum HostError {
     /// There is no model.
     #[error("the host has no model")]
     NoModel,
+    /// There are more required observers than a run can have.
+    #[error("there are {0} required observers, and at most {MAX_OBSERVERS} are possible")]
+    Observers(usize),
     /// A tool's declaration is not valid, or two tools have one name.
     #[error(transparent)]
     Tool(#[from] ToolSpecError),
@@ -134,6 +143,11 @@ impl<F: Flavour> Host<F> {
         self.parts.compact.clone()
     }
 
+    /// How many required observers there are.
+    pub fn observers(&self) -> u32 {
+        u32::try_from(self.parts.observers.len()).unwrap_or(u32::MAX)
+    }
+
     /// Whether a program answers requests.
     pub fn has_responder(&self) -> bool {
         self.parts.respond.is_some()
@@ -160,6 +174,7 @@ impl<F: Flavour> fmt::Debug for Host<F> {
             .field("approver", &self.parts.decide.is_some())
             .field("responder", &self.parts.respond.is_some())
             .field("compactor", &self.parts.compact.is_some())
+            .field("observers", &self.parts.observers.len())
             .finish()
     }
 }
@@ -172,12 +187,21 @@ pub struct HostBuilder<F: Flavour> {
     decide: Option<Decide<F>>,
     respond: Option<Respond<F>>,
     compact: Option<Compact<F>>,
+    observers: Vec<Observe<F>>,
     native: bool,
 }
 
 impl<F: Flavour> HostBuilder<F> {
     fn new() -> Self {
-        Self { model: None, tools: Vec::new(), decide: None, respond: None, compact: None, native: false }
+        Self {
+            model: None,
+            tools: Vec::new(),
+            decide: None,
+            respond: None,
+            compact: None,
+            observers: Vec::new(),
+            native: false,
+        }
     }
 
     /// The host.
@@ -185,7 +209,8 @@ impl<F: Flavour> HostBuilder<F> {
     /// # Errors
     ///
     /// [`HostError`] if there is no model, a tool's declaration was made invalid after it was built, two tools have the
-    /// same name, or a tool with code is declared as one that the client executes.
+    /// same name, a tool with code is declared as one that the client executes, or there are more than [`MAX_OBSERVERS`]
+    /// required observers.
     pub fn build(self) -> Result<Host<F>, HostError> {
         let (spec, open, natively) = self.model.ok_or(HostError::NoModel)?;
         let mut tools = Vec::with_capacity(self.tools.len());
@@ -202,10 +227,21 @@ impl<F: Flavour> HostBuilder<F> {
             calls.extend(call.map(|call| (spec.name.clone(), call)));
             tools.push(Arc::new(spec));
         }
-        let (decide, respond) = (self.decide, self.respond);
+        let (decide, respond, observers) = (self.decide, self.respond, self.observers);
+        if observers.len() > MAX_OBSERVERS as usize {
+            return Err(HostError::Observers(observers.len()));
+        }
         let compact = if self.native { Some(natively) } else { self.compact };
-        let parts =
-            Parts { spec: Arc::new(spec), open, tools: tools.into(), calls, decide, respond, compact };
+        let parts = Parts {
+            spec: Arc::new(spec),
+            open,
+            tools: tools.into(),
+            calls,
+            decide,
+            respond,
+            compact,
+            observers,
+        };
         Ok(Host { parts: Arc::new(parts) })
     }
 
@@ -303,6 +339,18 @@ impl HostBuilder<Shared> {
         self.decide = Some(decide);
         self
     }
+
+    /// One more required observer, behind those that were added before: nothing goes on before it has accepted what is
+    /// recorded (L5).
+    pub fn observer<O: Observer>(mut self, observer: O) -> Self {
+        let observer = Arc::new(observer);
+        let observe: Observe<Shared> = Arc::new(move |request| {
+            let observer = Arc::clone(&observer);
+            Box::pin(async move { Observer::observe(&*observer, request).await })
+        });
+        self.observers.push(observe);
+        self
+    }
 }
 
 impl HostBuilder<Local> {
@@ -373,6 +421,18 @@ impl HostBuilder<Local> {
             Box::pin(async move { LocalApprover::decide(&*approver, request, cx).await })
         });
         self.decide = Some(decide);
+        self
+    }
+
+    /// One more required observer, behind those that were added before: nothing goes on before it has accepted what is
+    /// recorded (L5).
+    pub fn observer<O: LocalObserver>(mut self, observer: O) -> Self {
+        let observer = Rc::new(observer);
+        let observe: Observe<Local> = Rc::new(move |request| {
+            let observer = Rc::clone(&observer);
+            Box::pin(async move { LocalObserver::observe(&*observer, request).await })
+        });
+        self.observers.push(observe);
         self
     }
 }

@@ -5,8 +5,9 @@ use super::{Approval, Flavour, Opened, ToolReturn};
 use crate::core::Input;
 use crate::core::compaction::{Compaction, CompactionFault};
 use crate::core::host_input::HostAnswer;
-use crate::core::id::OpId;
+use crate::core::id::{OpId, Seq};
 use crate::core::model::{Activity, ModelItem, Problem, ProblemKind};
+use crate::core::observe::ObserverFault;
 use crate::core::output::Credit;
 use crate::core::text::Text;
 use crate::core::tool::{Binding, Preparation, ToolEnd, ToolFault, ToolItem, Verdict};
@@ -31,6 +32,8 @@ pub(super) enum Job<F: Flavour> {
     Unapproved,
     Responding(F::Future<Option<HostAnswer>>),
     Compacting(F::Future<Result<Compaction, CompactionFault>>),
+    /// An observer, with the last event that it has accepted before.
+    Observing(F::Future<Result<(), ObserverFault>>, Seq),
 }
 
 pub(super) struct ToolJob<F: Flavour> {
@@ -62,7 +65,8 @@ impl<F: Flavour> Job<F> {
             | Self::Approval(..)
             | Self::Unapproved
             | Self::Responding(_)
-            | Self::Compacting(_) => true,
+            | Self::Compacting(_)
+            | Self::Observing(..) => true,
         }
     }
 
@@ -101,6 +105,15 @@ impl<F: Flavour> Job<F> {
                     None => Err(CompactionFault::new("the compactor panicked")),
                 };
                 into.push(Input::Compacted { op, result: result.map(Box::new).map_err(Box::new) });
+                Look::Ended
+            }
+            Self::Observing(future, after) => {
+                let result = match caught(|| Pin::new(future).poll(cx)) {
+                    Some(Poll::Pending) => return Look::Waits,
+                    Some(Poll::Ready(result)) => result,
+                    None => Err(ObserverFault::new(*after, "the observer panicked")),
+                };
+                into.push(Input::Observed { op, result: result.map_err(Box::new) });
                 Look::Ended
             }
             Self::Approval(future, binding) => {

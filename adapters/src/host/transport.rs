@@ -11,6 +11,7 @@ use crate::core::Input;
 use crate::core::compaction::CompactionFault;
 use crate::core::host_input::{AskError, HostAnswer};
 use crate::core::id::{OpId, RunId};
+use crate::core::observe::ObserverFault;
 use crate::core::output::{Credit, Work};
 use crate::core::steer::Steer;
 use crate::core::tool::{ToolEnd, ToolFault, ToolInvocation};
@@ -99,6 +100,16 @@ impl<F: Flavour> HostTransport<F> {
                 Some(compact) => F::call(&compact, (request, CompactionContext { token })),
                 None => F::ready(Err(CompactionFault::new("the host has no compactor"))),
             })),
+            Work::Observe(request) => {
+                let after = request.after();
+                Some(match self.host.parts.observers.get(request.observer as usize) {
+                    Some(observe) => Job::Observing(F::call(observe, request), after),
+                    None => {
+                        let fault = ObserverFault::new(after, "the host has no such observer");
+                        Job::Observing(F::ready(Err(fault)), after)
+                    }
+                })
+            }
             _ => None,
         }
     }

@@ -220,9 +220,10 @@ impl<F: Flavour, T: Timer + Clone> SubAgent<F, T> {
             SessionError::Id(error) => StartError::Id(error),
             SessionError::EngineShutdown(error) => StartError::EngineShutdown(error),
             // A new session is idle and has no history.
-            SessionError::Busy | SessionError::History(_) | SessionError::OpenCalls { .. } => {
-                StartError::Busy
-            }
+            SessionError::Busy
+            | SessionError::History(_)
+            | SessionError::OpenCalls { .. }
+            | SessionError::OtherState => StartError::Busy,
         })?;
         let (run, driver) = session.start_with(input, options)?;
         Ok((session.id().clone(), run, driver))

@@ -16,6 +16,7 @@ mod model;
 #[cfg(feature = "verify")]
 mod player;
 mod random;
+pub mod store;
 mod timer;
 mod tool;
 #[cfg(feature = "verify")]

@@ -67,6 +67,13 @@ impl Node {
         u64::try_from(n).map_or(Self::Negative(n), Self::Integer)
     }
 
+    /// An object of these members, whose names are unique; they may come in any order.
+    pub(crate) fn object(members: impl IntoIterator<Item = (Text, Self)>) -> Self {
+        let mut members: Vec<_> = members.into_iter().collect();
+        members.sort_unstable_by(|(a, _), (b, _)| canonical(a, b));
+        Self::Object(members)
+    }
+
     /// Writes canonical JSON; the tree nests no deeper than [`super::MAX_DEPTH`].
     pub(crate) fn write<O: Out>(&self, out: &mut O) {
         match self {
@@ -187,8 +194,7 @@ impl Build {
         self.maybe(name, span.map(|span| Node::number(micros(span))))
     }
 
-    pub(crate) fn end(mut self) -> Node {
-        self.0.sort_unstable_by(|(a, _), (b, _)| canonical(a, b));
-        Node::Object(self.0)
+    pub(crate) fn end(self) -> Node {
+        Node::object(self.0)
     }
 }

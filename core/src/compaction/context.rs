@@ -8,21 +8,21 @@ const RATIO: (u64, u64) = (250, 16_000);
 /// What a session knows about the size of its context. It is carried from run to run; nothing in it is content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContextState {
-    measured: Option<Measured>,
+    pub(super) measured: Option<Measured>,
     /// Tokens of the context when it was compacted last, or when that was tried last.
-    last: Option<u64>,
+    pub(super) last: Option<u64>,
     /// Compactions in a row that failed, or after which the context was as large as before.
-    failures: u32,
+    pub(super) failures: u32,
     /// Set after a compaction until the provider has measured what came of it: the failures before it.
-    unproven: Option<u32>,
+    pub(super) unproven: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Measured {
-    reported: u64,
-    local: u64,
+pub(super) struct Measured {
+    pub(super) reported: u64,
+    pub(super) local: u64,
     /// Whether the request that was measured is a beginning of the context.
-    is_prefix: bool,
+    pub(super) is_prefix: bool,
 }
 
 impl Measured {

@@ -5,9 +5,11 @@
 
 mod context;
 mod replace;
+mod saved;
 
 pub use context::ContextState;
 pub use replace::{CompactionError, cut, replaced, unread};
+pub(crate) use saved::{read_context, write_context};
 
 use crate::history::History;
 use crate::id::SessionId;

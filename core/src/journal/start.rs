@@ -9,7 +9,7 @@ use crate::history::{History, HistoryBounds};
 use crate::id::{Revision, SessionId};
 use crate::input::{Answerers, Reader, Start};
 use crate::model::{ModelParameters, ModelSpec, ToolChoice};
-use crate::saved::{self, Build, Fields, ImportError, Node, Place, flag, list, object, text};
+use crate::saved::{self, Build, Fields, ImportError, Node, Place, Saved, flag, list, object, text};
 use crate::suspend::{Resume, Suspended};
 use crate::text::Text;
 use crate::tool::{ApprovalPolicy, Approvals, ToolSpec};

@@ -14,10 +14,11 @@ use crate::id::{Revision, RunId, Seq};
 use crate::input::Input;
 use crate::log::EventLog;
 use crate::machine::Machine;
-use crate::outcome::{LateCompletion, Outcome};
+use crate::outcome::{LateCompletion, Outcome, RunResult};
 use crate::output::{Credit, Next, Outbox, Wake, WakeReason};
 use crate::phase::batch::Batch;
 use crate::phase::{Ending, Flow, Phase, backoff, closing};
+use crate::suspend::Suspended;
 use crate::time::Time;
 use crate::tool::ToolSpec;
 use alloc::sync::Arc;
@@ -118,6 +119,14 @@ impl Run {
     /// the record, or have had their time.
     pub fn outcome(&self) -> Option<&Arc<Outcome>> {
         self.m.outcome.as_ref()
+    }
+
+    /// The value of a run that was put aside; with required observers it is there before the [outcome](Run::outcome).
+    pub fn suspended(&self) -> Option<&Arc<Suspended>> {
+        match self.m.result().map(|outcome| &outcome.result) {
+            Some(RunResult::Suspended(value)) => Some(value),
+            Some(RunResult::Completed(_) | RunResult::Cancelled(_) | RunResult::Failed(_)) | None => None,
+        }
     }
 
     /// The limits that the run keeps.

@@ -39,6 +39,19 @@ impl Additions {
         Self(additions.into())
     }
 
+    /// Takes out those that stand within the member `name` of the whole value.
+    pub(crate) fn take_within(&mut self, name: &str) -> Self {
+        let is_within = |addition: &&Addition| matches!(addition.at.first(), Some(Step::Member(member)) if member == name);
+        let (inner, outer): (Vec<_>, Vec<_>) = self.0.iter().partition(is_within);
+        let inner = inner.into_iter().map(|addition| {
+            let at = addition.at.iter().skip(1).cloned().collect();
+            Addition { at, ..addition.clone() }
+        });
+        let inner = inner.collect();
+        self.0 = outer.into_iter().cloned().collect();
+        Self(inner)
+    }
+
     /// Puts each back where it stood.
     pub(crate) fn graft(&self, root: &mut Node) {
         for addition in self.0.iter() {

@@ -6,6 +6,7 @@
 //! read is written and compared with what came: nothing is lost silently.
 
 mod additions;
+mod carry;
 mod fields;
 mod host_input;
 mod message;
@@ -13,7 +14,8 @@ mod read;
 
 pub(crate) use crate::canonical::{Build, Node};
 pub(crate) use additions::Additions;
-pub(crate) use fields::{Fields, Place, flag, list, number, object, text};
+pub(crate) use carry::{Saved, deserialize, from_json, head, serialize};
+pub(crate) use fields::{Fields, Place, flag, list, number, object, small, text};
 pub(crate) use host_input::{answer, question, read_answer, read_any_question, read_question, read_refusal};
 pub(crate) use message::{content, message, part, read_any_part, read_content, read_message, read_status};
 pub(crate) use read::{Reading, read};
@@ -23,6 +25,7 @@ use crate::history::HistoryError;
 use crate::host_input::QuestionError;
 use crate::id::IdError;
 use crate::message::MessageError;
+use crate::snapshot::MetadataError;
 use crate::text::Text;
 
 /// Deepest nesting of a saved value.
@@ -44,7 +47,8 @@ impl Default for ImportBounds {
     }
 }
 
-/// Why a saved value cannot be read. It shows nothing of the value but the names on the way to the place.
+/// Why a saved value cannot be read. It shows nothing of the value but the names on the way to the
+/// place, and ids.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("at {at:?}: {problem}")]
 #[non_exhaustive]
@@ -137,9 +141,24 @@ pub enum ImportProblem {
     /// Limits that do not fit together.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// Not a history.
+    /// The message cannot follow those before it.
     #[error(transparent)]
     History(#[from] HistoryError),
+    /// The last message holds calls without results.
+    #[error("{calls} calls of the last message have no result")]
+    OpenCalls {
+        /// How many.
+        calls: usize,
+    },
+    /// It is of a session that was doing something, and only one at rest can be taken up.
+    #[error("the session was {state}")]
+    NotAtRest {
+        /// What it was doing.
+        state: &'static str,
+    },
+    /// Not metadata.
+    #[error(transparent)]
+    Metadata(#[from] MetadataError),
     /// The value contradicts itself.
     #[error("{0}")]
     Contradiction(&'static str),

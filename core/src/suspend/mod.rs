@@ -23,10 +23,10 @@ use core::time::Duration;
 mod check;
 mod saved;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use saved::VERSION;
-pub(crate) use saved::{access, read_access};
+pub(crate) use saved::{access, read as read_suspended, read_access};
 
 /// A suspended run. Immutable; what it says is checked again when it is resumed.
 ///

@@ -8,7 +8,7 @@ use crate::host_input::{AskError, HostRequest, RequestKind};
 use crate::id::{RequestId, Revision, RunId, Seq, SessionId};
 use crate::message::{Message, ToolCall, ToolResult};
 use crate::saved::{
-    self, Additions, Build, Fields, ImportBounds, ImportError, ImportProblem, Node, Place, object,
+    self, Additions, Build, Fields, ImportBounds, ImportError, ImportProblem, Node, Place, Saved, object,
 };
 use crate::text::Text;
 use crate::tool::{Access, Binding, Resource};
@@ -16,7 +16,7 @@ use crate::usage::Usage;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error};
+use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
 
 /// The version of the saved form that this crate writes, and the only one that it reads.
@@ -49,18 +49,18 @@ impl Suspended {
     ///
     /// As [`Suspended::from_json`].
     pub fn from_json_within(json: &str, bounds: &ImportBounds) -> Result<Self, ImportError> {
-        Self::of_node(&saved::read(json, bounds)?)
+        saved::from_json(json, bounds)
     }
+}
 
-    /// The saved form, within another one.
-    pub(crate) fn to_node(&self) -> Node {
+impl Saved for Suspended {
+    fn to_node(&self) -> Node {
         let mut node = write(self);
         self.additions.graft(&mut node);
         node
     }
 
-    /// Reads what [`Suspended::to_node`] made.
-    pub(crate) fn of_node(node: &Node) -> Result<Self, ImportError> {
+    fn of_node(node: &Node) -> Result<Self, ImportError> {
         let (mut value, additions) = Additions::import(node, read, write)?;
         value.additions = additions;
         Ok(value)
@@ -70,25 +70,14 @@ impl Suspended {
 impl Serialize for Suspended {
     /// As the JSON of [`Suspended::to_json`] would be; in formats that people do not read, as that text.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if serializer.is_human_readable() {
-            self.to_node().serialize(serializer)
-        } else {
-            serializer.serialize_str(&self.to_json())
-        }
+        saved::serialize(self, serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Suspended {
     /// As [`Suspended::from_json`], with the same bounds.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        if !deserializer.is_human_readable() {
-            let json = String::deserialize(deserializer)?;
-            return Self::from_json(&json).map_err(D::Error::custom);
-        }
-        let reading = saved::Reading::new(&ImportBounds::default());
-        let node = reading.seed().deserialize(deserializer);
-        let node = node.map_err(|error| D::Error::custom(reading.error(&error)))?;
-        Self::of_node(&node).map_err(D::Error::custom)
+        saved::deserialize(deserializer)
     }
 }
 
@@ -122,18 +111,9 @@ fn write(value: &Suspended) -> Node {
         .end()
 }
 
-fn read(node: &Node, place: &Place<'_>) -> Result<Suspended, ImportError> {
+pub(crate) fn read(node: &Node, place: &Place<'_>) -> Result<Suspended, ImportError> {
     object(node, place, |fields| {
-        let own = |name: &str| (name == FORMAT).then_some(());
-        fields.need("format", |node, place| {
-            let format = saved::text(node, place)?;
-            own(&format).ok_or_else(|| place.error(ImportProblem::Format { expected: FORMAT }))
-        })?;
-        let found = fields.number("version")?;
-        if found != u64::from(VERSION) {
-            let problem = ImportProblem::Version { found, known: VERSION };
-            return Err(place.member("version").error(problem));
-        }
+        saved::head(fields, FORMAT, VERSION)?;
         let value = read_members(fields)?;
         match value.check() {
             Ok(()) => Ok(value),

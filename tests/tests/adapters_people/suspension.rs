@@ -46,6 +46,11 @@ fn resumed(session: &TestSession, value: &Arc<Suspended>) -> (Run, Task<TestDriv
     (run, Task::new(driver))
 }
 
+/// A session without messages.
+fn empty(id: &runloom::SessionId) -> runloom::Snapshot {
+    runloom::Snapshot::new(id.clone(), runloom::Revision(0), runloom::History::default())
+}
+
 /// Both parts of a run make one log: numbers, times and order.
 #[track_caller]
 fn assert_one_log(parts: &[Vec<Envelope>]) {
@@ -235,14 +240,14 @@ fn what_cannot_go_on_is_refused() {
     assert!(matches!(stale, Err(StartError::Resume(ResumeError::StaleSuspension { .. }))));
 
     let again = engine(build());
-    let fresh = again.restore(session.id().clone(), runloom::Revision(0), Default::default()).unwrap();
+    let fresh = again.restore(&empty(session.id())).unwrap();
     fresh.append([message("meanwhile")]).unwrap();
     let stale = fresh.resume(Arc::clone(&value));
     assert!(matches!(stale, Err(StartError::Resume(ResumeError::StaleSuspension { .. }))));
     assert_eq!((fresh.history().len(), fresh.state()), (1, SessionState::Idle));
 
     let last = engine(build());
-    let fresh = last.restore(session.id().clone(), runloom::Revision(0), Default::default()).unwrap();
+    let fresh = last.restore(&empty(session.id())).unwrap();
     last.shutdown();
     assert!(matches!(fresh.resume(value), Err(StartError::EngineShutdown(_))));
 }
@@ -290,7 +295,7 @@ fn another_engine_goes_on() {
     let model = ScriptedModel::new(["done".into()]);
     let there = host(model).tool(gated("gated")).client_tool(spec("page")).responder(responder);
     let engine = Engine::builder(there.build().unwrap(), ManualTimer::new()).build();
-    let two = engine.restore(one.id().clone(), one.revision(), one.history()).unwrap();
+    let two = engine.restore(&one.snapshot()).unwrap();
     let (run, mut driver) = resumed(&two, &value);
     assert!(driver.run());
     assert_eq!(asked.lock().unwrap().len(), 2);

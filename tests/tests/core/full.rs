@@ -156,7 +156,8 @@ fn tool_item(draw: &mut Draw) -> ToolItem {
 
 /// One input of what a host and a driver that keeps to the credit may do.
 fn drawn(draw: &mut Draw, hand: &mut Hand, open: &[(runloom_core::id::OpId, Work)]) -> Input {
-    let full = hand.is_full();
+    // What was taken in before an event may still be stepped while observers are asked about it.
+    let full = !hand.checked.run().has_room();
     let calls = hand.checked.run().config().limits().calls as u64 + 1;
     let (op, work) = &open[draw.below(open.len().max(1) as u64) as usize % open.len().max(1)];
     match (draw.below(24), work) {
@@ -171,6 +172,10 @@ fn drawn(draw: &mut Draw, hand: &mut Hand, open: &[(runloom_core::id::OpId, Work
             let verdict = if draw.below(2) == 0 { deny } else { Verdict::Allow(request.binding) };
             Input::Authorized { op: *op, verdict }
         }
+        (_, Work::Observe(request)) if draw.below(3) == 0 => {
+            let refused = (draw.below(40) == 0).then(|| Box::new(request.refuse(heavy(draw))));
+            Input::Observed { op: *op, result: refused.map_or(Ok(()), Err) }
+        }
         (_, Work::Model(_)) if !full => Input::Model { op: *op, item: model_item(draw, calls) },
         (_, Work::Tool(_)) if !full => Input::Tool { op: *op, item: tool_item(draw) },
         _ => Input::Wake { quiet: false },
@@ -178,12 +183,16 @@ fn drawn(draw: &mut Draw, hand: &mut Hand, open: &[(runloom_core::id::OpId, Work
 }
 
 /// Plays one run; how many events it recorded.
-fn played(seed: u64) -> u64 {
+fn played(seed: u64, observers: u32) -> u64 {
     let mut draw = Draw(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let config = tightest(&mut draw);
     let run = "\"".repeat(128);
     let slow = shared("asks").needs_approval();
     let mut hand = Hand::named(&run, config, [slow, shared(&"n".repeat(64))]).quick().unread();
+    hand.start = hand.start.clone().observers(observers);
+    if observers > 0 && seed % 2 == 0 {
+        hand = hand.unattended();
+    }
     hand.begin();
     for _ in 0..300 {
         if !hand.is_live() {
@@ -204,7 +213,7 @@ fn played(seed: u64) -> u64 {
         } else {
             drawn(&mut draw, &mut hand, &open)
         };
-        // The laws say whether an event was evicted unread, and whether a step recorded more than it may.
+        // The laws say whether an event was evicted unread or unaccepted, and whether a step recorded more than it may.
         let now = hand.now;
         let stepped = hand.checked.step(now, input).unwrap_or_else(|broken| panic!("seed {seed}: {broken}"));
         hand.checked.survives_panic().unwrap_or_else(|broken| panic!("seed {seed}: {broken}"));
@@ -222,7 +231,14 @@ fn played(seed: u64) -> u64 {
 // proves: L1, E13, W6
 #[test]
 fn at_the_least_log_no_unread_event_is_evicted_and_every_close_has_room() {
-    let events: u64 = (1..=600).map(played).sum();
+    let events: u64 = (1..=600).map(|seed| played(seed, 0)).sum();
+    assert!(events > 600 * 10, "{events}");
+}
+
+// proves: L1, L5, W6
+#[test]
+fn at_the_least_log_no_event_is_evicted_that_an_observer_has_not_accepted() {
+    let events: u64 = (1..=600).map(|seed| played(seed, 1 + (seed % 3) as u32)).sum();
     assert!(events > 600 * 10, "{events}");
 }
 

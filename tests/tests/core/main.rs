@@ -24,6 +24,7 @@ mod driver;
 mod full;
 mod hand;
 mod history;
+mod observers;
 mod order;
 mod people;
 mod reader;

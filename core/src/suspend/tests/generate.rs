@@ -21,10 +21,10 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 /// Numbers without a pattern that matters (SplitMix64).
-pub(super) struct Dice(pub(super) u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    pub(super) fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -32,11 +32,11 @@ impl Dice {
         (z ^ (z >> 31)) % n
     }
 
-    fn coin(&mut self) -> bool {
+    pub(crate) fn coin(&mut self) -> bool {
         self.below(2) == 0
     }
 
-    fn maybe<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> Option<T> {
+    pub(crate) fn maybe<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> Option<T> {
         if self.coin() { Some(make(self)) } else { None }
     }
 
@@ -44,7 +44,7 @@ impl Dice {
         (0..self.below(most + 1)).map(|_| make(self)).collect()
     }
 
-    fn text(&mut self) -> Text {
+    pub(crate) fn text(&mut self) -> Text {
         const PIECES: [&str; 10] = [
             "",
             "a",
@@ -61,7 +61,7 @@ impl Dice {
         Text::new(&pieces.concat())
     }
 
-    fn number(&mut self) -> u64 {
+    pub(crate) fn number(&mut self) -> u64 {
         [0, 1, 7, 1 << 32, MAX_EXACT][self.below(5) as usize]
     }
 
@@ -167,7 +167,7 @@ fn question(dice: &mut Dice, id: &RequestId) -> Arc<Question> {
 }
 
 /// Any answer, also one that no question takes.
-pub(super) fn answer(dice: &mut Dice) -> HostAnswer {
+pub(crate) fn answer(dice: &mut Dice) -> HostAnswer {
     match dice.below(6) {
         0 => HostAnswer::Allow { remember: dice.coin(), arguments: dice.maybe(Dice::text) },
         1 => HostAnswer::Deny { reason: dice.text() },
@@ -274,7 +274,7 @@ fn usage(dice: &mut Dice) -> Usage {
 }
 
 /// A suspended run, whole in itself.
-pub(super) fn suspended(seed: u64) -> Suspended {
+pub(crate) fn suspended(seed: u64) -> Suspended {
     let dice = &mut Dice(seed);
     let run = RunId::new("run-é").unwrap();
     let step = u32::try_from(1 + dice.below(3)).unwrap();

@@ -1,6 +1,6 @@
 //! The saved form of a suspended run: what comes back, and what is refused and where.
 
-mod generate;
+pub(crate) mod generate;
 
 use super::*;
 use crate::saved::{ImportBounds, ImportProblem, MAX_DEPTH};

@@ -1,0 +1,34 @@
+//! What a session knows about the size of its context, in a snapshot (S3, K1).
+
+use super::context::{ContextState, Measured};
+use crate::saved::{Build, ImportError, Node, Place, object};
+
+pub(crate) fn write_context(context: &ContextState) -> Node {
+    let ContextState { measured, last, failures, unproven } = *context;
+    let measured = measured.map(|Measured { reported, local, is_prefix }| {
+        Build::new().number("reported", reported).number("estimated", local).flag("prefix", is_prefix).end()
+    });
+    Build::new()
+        .maybe("measured", measured)
+        .maybe("last_tokens", last.map(Node::number))
+        .number("failures", failures)
+        .maybe("unproven_failures", unproven.map(|failures| Node::number(u64::from(failures))))
+        .end()
+}
+
+pub(crate) fn read_context(node: &Node, place: &Place<'_>) -> Result<ContextState, ImportError> {
+    let measured = |node: &Node, place: &Place<'_>| {
+        object(node, place, |fields| {
+            let (reported, local) = (fields.number("reported")?, fields.number("estimated")?);
+            Ok(Measured { reported, local, is_prefix: fields.flag("prefix")? })
+        })
+    };
+    object(node, place, |fields| {
+        Ok(ContextState {
+            measured: fields.maybe("measured", measured)?,
+            last: fields.maybe_number("last_tokens")?,
+            failures: fields.small("failures")?,
+            unproven: fields.maybe("unproven_failures", crate::saved::small)?,
+        })
+    })
+}
