@@ -20,6 +20,7 @@ pub use approver::{
     local_approver_fn,
 };
 pub use asks::Asking;
+pub(crate) use compactor::PANICKED;
 pub use compactor::{
     CompactionContext, Compactor, CompactorFn, LocalCompactor, LocalCompactorFn, compactor_fn,
     local_compactor_fn,

@@ -79,7 +79,9 @@ fn begin(
     let op = m.ops.next_id();
     if let Some(origin) = m.origin.clone() {
         let (session, model) = (origin.session.clone(), Arc::clone(&origin.model));
-        let request = CompactionRequest::new(session, trigger, model, m.history.clone(), cut);
+        let request = CompactionRequest::new(session, trigger, model, m.history.clone(), cut)
+            .tools(Arc::clone(&m.offered))
+            .most_bytes(m.config.limits.response_bytes);
         m.begin_op(OpKind::Compact, Work::Compact(Arc::new(request)), out);
     }
     Compacting { op, cut, deadline, call }
@@ -105,8 +107,8 @@ impl Compacting {
                 Err(error) => self.fail(m, error, compaction.usage),
             },
             Err(fault) => {
-                let message = crate::problem::clean(&fault.message, m.config.limits.error_bytes);
-                self.fail(m, CompactionError::Failed(message), fault.usage)
+                let error = CompactionError::of(&fault, m.config.limits.error_bytes);
+                self.fail(m, error, fault.usage)
             }
         }
     }
