@@ -272,7 +272,7 @@ impl Machine {
         self.run_deadline = value.left.map(|left| self.now.after(left));
         self.collected = value.collected;
         self.collects = resume.boundaries && !value.collected;
-        self.steers = Book::resumed(value.steers);
+        self.steers = Book::resumed(value);
         self.compacts = resume.compacts;
         self.context = resume.context;
         self.history = resume.history.clone();

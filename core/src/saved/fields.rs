@@ -158,6 +158,11 @@ pub(crate) fn number(node: &Node, place: &Place<'_>, limit: u64) -> Result<u64, 
     }
 }
 
+fn small(node: &Node, place: &Place<'_>) -> Result<u32, ImportError> {
+    let number = number(node, place, u64::from(u32::MAX))?;
+    Ok(u32::try_from(number).unwrap_or(u32::MAX))
+}
+
 /// The items of a list, each read at its place.
 pub(crate) fn list<T>(
     node: &Node,
@@ -224,8 +229,11 @@ impl Fields<'_> {
     }
 
     pub(crate) fn small(&mut self, name: &'static str) -> Result<u32, ImportError> {
-        let number = self.need(name, |node, place| number(node, place, u64::from(u32::MAX)))?;
-        Ok(u32::try_from(number).unwrap_or(u32::MAX))
+        self.need(name, small)
+    }
+
+    pub(crate) fn maybe_small(&mut self, name: &'static str) -> Result<Option<u32>, ImportError> {
+        self.maybe(name, small)
     }
 
     pub(crate) fn flag(&mut self, name: &'static str) -> Result<bool, ImportError> {

@@ -13,7 +13,7 @@ mod node;
 mod read;
 
 pub(crate) use additions::Additions;
-pub(crate) use fields::{Fields, Place, flag, object, text};
+pub(crate) use fields::{Fields, Place, flag, list, object, text};
 pub(crate) use host_input::{answer, question, read_answer, read_question, read_refusal};
 pub(crate) use message::{content, message, read_content, read_message, read_status};
 pub(crate) use node::{Build, Node};

@@ -4,6 +4,7 @@ use super::{Broken, Stage, Verifier};
 use crate::event::{BoundaryApplied, Event};
 use crate::id::{Revision, SteerId};
 use crate::log::Ledger;
+use crate::suspend::Suspended;
 use alloc::collections::BTreeSet;
 
 /// How far the order of a step boundary has come.
@@ -35,6 +36,11 @@ impl Between {
 
     /// No compaction is open.
     pub(super) fn at_rest(&self) -> Result<(), Broken> {
+    /// The next part of a run that was suspended.
+    pub(super) fn resumed(value: &Suspended) -> Self {
+        Self { applied: value.applied.iter().map(|applied| applied.id.clone()).collect(), ..Self::default() }
+    }
+
         if self.compacting { Err(("E11", "a compaction is not closed")) } else { Ok(()) }
     }
 

@@ -137,6 +137,7 @@ impl Verifier {
             stage: Stage::Completed,
             last_op: OpId(value.ops),
             calls: Calls::resumed(value),
+            between: Between::resumed(value),
             ..Self::new()
         }
     }

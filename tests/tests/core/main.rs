@@ -32,4 +32,5 @@ mod secrets;
 mod steering;
 mod suspend;
 mod suspend_refused;
+mod suspend_additions;
 mod usage;
