@@ -240,6 +240,7 @@ impl Machine {
         self.collects = start.boundaries;
         self.compacts = start.compacts;
         self.context = start.context;
+        self.context.run_begins();
         self.history = start.history;
         self.committed = self.history.clone();
         self.revision = start.revision;

@@ -15,6 +15,8 @@ pub struct ContextState {
     failures: u32,
     /// Set after a compaction until the provider has measured what came of it: the failures before it.
     unproven: Option<u32>,
+    /// Whether the run's record says already that none is tried any more.
+    told: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,15 +65,33 @@ impl ContextState {
 
     /// Whether the policy asks for a compaction of `messages` messages with the plain estimate `local`.
     pub(crate) fn is_due(&self, policy: &CompactionPolicy, messages: usize, local: u64) -> bool {
-        let tokens = self.tokens(local);
-        let over = policy.after_messages.is_some_and(|most| messages >= most)
-            || policy.at_tokens.is_some_and(|at| tokens >= at);
+        let (over, tokens) = (self.is_over(policy, messages, local), self.tokens(local));
         over && !self.gave_up(policy) && self.has_grown(policy, tokens)
+    }
+
+    /// Whether a threshold of the policy is reached (K1).
+    pub(crate) fn is_over(&self, policy: &CompactionPolicy, messages: usize, local: u64) -> bool {
+        policy.after_messages.is_some_and(|most| messages >= most)
+            || policy.at_tokens.is_some_and(|at| self.tokens(local) >= at)
     }
 
     /// Whether too many compactions in a row have failed (K4).
     pub(crate) fn gave_up(&self, policy: &CompactionPolicy) -> bool {
         self.failures >= policy.failures
+    }
+
+    /// How many compactions in a row have failed, if they are too many and this run's record does not say so yet (K4).
+    pub(crate) fn tell_stop(&mut self, policy: &CompactionPolicy) -> Option<u32> {
+        if !self.gave_up(policy) || self.told {
+            return None;
+        }
+        self.told = true;
+        Some(self.failures)
+    }
+
+    /// Another run begins, with a record of its own.
+    pub(crate) fn run_begins(&mut self) {
+        self.told = false;
     }
 
     /// K3.
@@ -111,7 +131,7 @@ impl ContextState {
     /// After the host has changed the history, or compacted it by hand: nothing has failed, and nothing was tried.
     pub fn start_over(&mut self) {
         self.replaced();
-        (self.last, self.failures, self.unproven) = (None, 0, None);
+        (self.last, self.failures, self.unproven, self.told) = (None, 0, None, false);
     }
 }
 

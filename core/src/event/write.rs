@@ -99,7 +99,8 @@ impl Event {
             | Self::CompactionStarted { .. }
             | Self::CompactionCompleted(_)
             | Self::CompactionFailed(_)
-            | Self::CompactionCancelled => context::write(&mut o, self),
+            | Self::CompactionCancelled
+            | Self::CompactionStopped { .. } => context::write(&mut o, self),
             Self::ModelStarted(_)
             | Self::ModelCompleted(_)
             | Self::ModelFailed(_)
@@ -167,6 +168,7 @@ impl Event {
             | Self::CompactionCompleted(_)
             | Self::CompactionFailed(_)
             | Self::CompactionCancelled
+            | Self::CompactionStopped { .. }
             | Self::StepStarted { .. }
             | Self::StepCompleted { .. }
             | Self::StepFailed { .. }

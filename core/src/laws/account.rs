@@ -144,6 +144,7 @@ impl Account {
             | Event::SteeringDelivered(_)
             | Event::CompactionStarted { .. }
             | Event::CompactionCancelled
+            | Event::CompactionStopped { .. }
             | Event::RunCompleted(_)
             | Event::RunCancelled { .. }
             | Event::RunFailed(_)

@@ -40,11 +40,27 @@ fn place(m: &Machine, trigger: Trigger) -> Option<usize> {
 
 /// Begins a compaction if the policy asks for one (K1, K3, K4).
 pub(crate) fn begin_due(m: &mut Machine, out: &mut Outbox) -> Option<Compacting> {
-    if !m.compacts || !m.context.is_due(&m.config.compaction, m.history.len(), m.plain_estimate()) {
+    let (policy, local) = (m.config.compaction, m.plain_estimate());
+    if !m.compacts || !m.context.is_over(&policy, m.history.len(), local) {
+        return None;
+    }
+    tell_stop(m);
+    if !m.context.is_due(&policy, m.history.len(), local) {
         return None;
     }
     let cut = place(m, Trigger::Threshold)?;
     Some(begin(m, Trigger::Threshold, cut, None, out))
+}
+
+/// Says that no compaction is tried any more, once in a run (K4).
+fn tell_stop(m: &mut Machine) {
+    let policy = m.config.compaction;
+    if policy.failures > 0
+        && let Some(failures) = m.context.tell_stop(&policy)
+    {
+        let estimated_context_tokens = m.context.tokens(m.plain_estimate());
+        m.emit(Event::CompactionStopped { failures, estimated_context_tokens });
+    }
 }
 
 /// Whether a context that was too large can be made smaller (K5).
@@ -149,6 +165,7 @@ impl Compacting {
         let local = m.plain_estimate();
         m.context.failed(local);
         m.emit(Event::CompactionFailed(Arc::new(CompactionFailed { error, usage })));
+        tell_stop(m);
         false
     }
 

@@ -22,6 +22,8 @@ pub(super) struct Between {
     /// Whether a compaction is open; in a tail one may have been opened before.
     compacting: bool,
     unknown: bool,
+    /// Whether it is said that no compaction is tried any more.
+    stopped: bool,
     /// Whether no commit was seen yet, nor the run's beginning.
     tail: bool,
     /// Inputs that the open attempt has delivered, or an earlier one that was not void.
@@ -34,13 +36,13 @@ impl Between {
         Self { unknown: true, tail: true, ..Self::default() }
     }
 
-    /// No compaction is open.
-    pub(super) fn at_rest(&self) -> Result<(), Broken> {
     /// The next part of a run that was suspended.
     pub(super) fn resumed(value: &Suspended) -> Self {
         Self { applied: value.applied.iter().map(|applied| applied.id.clone()).collect(), ..Self::default() }
     }
 
+    /// No compaction is open.
+    pub(super) fn at_rest(&self) -> Result<(), Broken> {
         if self.compacting { Err(("E11", "a compaction is not closed")) } else { Ok(()) }
     }
 
@@ -103,6 +105,9 @@ impl Verifier {
         if let Event::CompactionStarted { .. } = event {
             return self.compaction_started();
         }
+        if let Event::CompactionStopped { .. } = event {
+            return self.compaction_stopped();
+        }
         self.between.compacted()?;
         if let Event::CompactionCompleted(done) = event { self.committed(done.revision) } else { Ok(()) }
     }
@@ -158,6 +163,18 @@ impl Verifier {
         self.between.reaches(Place::Compaction)?;
         self.between.compacting = true;
         self.between.unknown = false;
+        Ok(())
+    }
+
+    /// Where a compaction would start, and once in a run.
+    fn compaction_stopped(&mut self) -> Result<(), Broken> {
+        if !self.is_between() && !matches!(self.stage, Stage::Reset { .. }) {
+            return Err(("K4", "compaction is given up within a step"));
+        }
+        self.between.reaches(Place::Compaction)?;
+        if core::mem::replace(&mut self.between.stopped, true) {
+            return Err(("K4", "compaction is given up twice"));
+        }
         Ok(())
     }
 
