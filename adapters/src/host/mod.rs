@@ -26,6 +26,7 @@ pub use compactor::{
     local_compactor_fn,
 };
 pub use flavour::{Flavour, Local, Shared};
+pub(crate) use model::NOT_NATIVE;
 pub use model::{LocalModel, LocalModelFn, Model, ModelContext, ModelFn, local_model_fn, model_fn};
 pub use progress::Progress;
 pub use responder::{
@@ -33,6 +34,7 @@ pub use responder::{
     responder_fn,
 };
 pub use steering::Steering;
+pub(crate) use summarizer::read_summary;
 pub use summarizer::{LocalSummarizer, Summarizer};
 pub(crate) use tool::known;
 pub use tool::{LocalTool, Tool, ToolContext, ToolReturn, UnknownTool};
