@@ -1,8 +1,9 @@
 //! What a run's handle, driver, streams and waiters share: the machine and what surrounds it, behind one lock.
 //!
 //! **Locks.** The run's lock is taken first; the session's and the registry's are taken inside of it, and nothing is
-//! taken inside of those but a gate's and a best-effort queue's. No foreign code runs under any of them: wakers, also replaced ones, leave with
-//! [`Woken`] and are woken and dropped after unlocking (X5).
+//! taken inside of those but a gate's and a best-effort queue's; cloning a session's source of boundary inputs counts and
+//! takes none. No foreign code runs under any of them: wakers, also replaced ones, leave with [`Woken`] and are woken and
+//! dropped after unlocking (X5).
 
 use crate::CancellationToken;
 use crate::core::Run as Machine;

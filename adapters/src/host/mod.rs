@@ -21,11 +21,13 @@ pub use approver::{
     local_approver_fn,
 };
 pub use asks::Asking;
+pub(crate) use compactor::PANICKED;
 pub use compactor::{
     CompactionContext, Compactor, CompactorFn, LocalCompactor, LocalCompactorFn, compactor_fn,
     local_compactor_fn,
 };
 pub use flavour::{Flavour, Local, Shared};
+pub(crate) use model::NOT_NATIVE;
 pub use model::{LocalModel, LocalModelFn, Model, ModelContext, ModelFn, local_model_fn, model_fn};
 pub use observer::{LocalObserver, LocalObserverFn, Observer, ObserverFn, local_observer_fn, observer_fn};
 pub use progress::Progress;
@@ -34,6 +36,7 @@ pub use responder::{
     responder_fn,
 };
 pub use steering::Steering;
+pub(crate) use summarizer::read_summary;
 pub use summarizer::{LocalSummarizer, Summarizer};
 pub(crate) use tool::known;
 pub use tool::{LocalTool, Tool, ToolContext, ToolReturn, UnknownTool};

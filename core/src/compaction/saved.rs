@@ -1,10 +1,10 @@
-//! What a session knows about the size of its context, in a snapshot (S3, K1).
+//! What a session knows about the size of its context, in a snapshot and in a journal (S3, L7, K1).
 
 use super::context::{ContextState, Measured};
-use crate::saved::{Build, ImportError, Node, Place, object};
+use crate::saved::{Build, ImportError, Node, Place, flag, object};
 
 pub(crate) fn write_context(context: &ContextState) -> Node {
-    let ContextState { measured, last, failures, unproven } = *context;
+    let ContextState { measured, last, failures, unproven, told } = *context;
     let measured = measured.map(|Measured { reported, local, is_prefix }| {
         Build::new().number("reported", reported).number("estimated", local).flag("prefix", is_prefix).end()
     });
@@ -13,6 +13,7 @@ pub(crate) fn write_context(context: &ContextState) -> Node {
         .maybe("last_tokens", last.map(Node::number))
         .number("failures", failures)
         .maybe("unproven_failures", unproven.map(|failures| Node::number(u64::from(failures))))
+        .maybe("told", told.then_some(Node::Bool(true)))
         .end()
 }
 
@@ -29,6 +30,7 @@ pub(crate) fn read_context(node: &Node, place: &Place<'_>) -> Result<ContextStat
             last: fields.maybe_number("last_tokens")?,
             failures: fields.small("failures")?,
             unproven: fields.maybe("unproven_failures", crate::saved::small)?,
+            told: fields.maybe("told", flag)?.unwrap_or(false),
         })
     })
 }

@@ -232,6 +232,10 @@ impl Fields<'_> {
         self.need(name, small)
     }
 
+    pub(crate) fn maybe_small(&mut self, name: &'static str) -> Result<Option<u32>, ImportError> {
+        self.maybe(name, small)
+    }
+
     pub(crate) fn flag(&mut self, name: &'static str) -> Result<bool, ImportError> {
         self.need(name, flag)
     }

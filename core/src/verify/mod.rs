@@ -140,6 +140,7 @@ impl Verifier {
             stage: Stage::Completed,
             last_op: OpId(value.ops),
             calls: Calls::resumed(value),
+            between: Between::resumed(value),
             ..Self::new()
         }
     }
@@ -229,8 +230,7 @@ impl Verifier {
         match event {
             Event::RunStarted(_) => Err(("E2", "the run has started before")),
             Event::RunRecovered { .. } => self.recovered(),
-            Event::RunResumed(_) if self.stage == Stage::Unknown => Ok(()),
-            Event::RunResumed(_) => Err(("H6", "the run was not suspended")),
+            Event::RunResumed(_) => self.resumes(),
             Event::RunSuspended { revision, .. } => self.suspended(*revision),
             Event::RunCompleted(answer) => self.completed(answer.revision),
             Event::RunCancelled { revision, .. } => self.terminal(*revision, Stage::StepCancelled),
@@ -293,7 +293,8 @@ impl Verifier {
             | Event::CompactionStarted { .. }
             | Event::CompactionCompleted(_)
             | Event::CompactionFailed(_)
-            | Event::CompactionCancelled => self.added(event),
+            | Event::CompactionCancelled
+            | Event::CompactionStopped { .. } => self.added(event),
         }
     }
 
@@ -312,6 +313,11 @@ impl Verifier {
         }
         self.run = RunState::Open;
         Ok(true)
+    }
+
+    /// `run.resumed` in a run that is open: in a tail its suspension may have come before.
+    fn resumes(&self) -> Result<(), Broken> {
+        if self.stage == Stage::Unknown { Ok(()) } else { Err(("H6", "the run was not suspended")) }
     }
 
     /// `run.suspended`: calls are open, and the session is as the run found it.

@@ -6,7 +6,7 @@ use crate::words::{Words, number, span};
 use runloom::testing::transcript;
 use runloom_core::id::{OpId, Revision, Seq};
 use runloom_core::laws::{Checked, Depth, Stepped};
-use runloom_core::outcome::RunResult;
+use runloom_core::outcome::{Outcome, RunResult};
 use runloom_core::output::{Output, Work};
 use runloom_core::suspend::{Resume, Suspended};
 use runloom_core::time::Time;
@@ -26,6 +26,8 @@ pub(crate) struct Stage {
     observations: u64,
     /// A run that was put aside.
     value: Option<Arc<Suspended>>,
+    /// How the part of the run before has ended.
+    rest: Option<Arc<Outcome>>,
     out: String,
 }
 
@@ -42,6 +44,7 @@ impl Stage {
             ended: false,
             observations: 0,
             value: None,
+            rest: None,
             out: String::new(),
         };
         for line in script.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -101,6 +104,8 @@ impl Stage {
             }
             "resume" => {
                 self.value = Some(self.suspended());
+                self.rest =
+                    self.run.as_ref().and_then(|run| run.run().outcome().cloned()).or(self.rest.take());
                 self.replay();
                 (self.run, self.ended, self.observations) = (None, false, 0);
                 let stepped = self.act(line);
@@ -202,6 +207,12 @@ impl Stage {
         let mut resume = Resume::new(value, start.session, start.revision, start.history, start.model);
         (resume.tools, resume.answerers, resume.reader) = (start.tools, start.answerers, start.reader);
         resume.observers = observers;
+        (resume.boundaries, resume.compacts) = (start.boundaries, start.compacts);
+        // The session is as the run's last part has left it.
+        if let Some(outcome) = &self.rest {
+            (resume.history, resume.revision) = (outcome.history.clone(), outcome.revision);
+            resume.context = outcome.context;
+        }
         while !words.is_empty() {
             if let Some((name, value)) = words.pair() {
                 match name {
