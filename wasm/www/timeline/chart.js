@@ -2,14 +2,24 @@
 
 import { make, setText } from './dom.js';
 import { LANES } from './model.js';
-import { label, sentence, standing } from './summary.js';
+import { label, sentence } from './summary.js';
 import { moment, several, span } from './words.js';
 
 /** Below so many pixels, neighbours are drawn as one. */
 const CLOSE = 10;
 /** Where the drawing ends, right of the last event, as a part of the width. */
 const MARGIN = 0.04;
-const MARKS = new Map([['done', '✓'], ['failed', '✕'], ['cancelled', '⊘'], ['unknown', '?'], ['open', '…'], ['waiting', '↻'], ['note', '◆']]);
+const MARKS = new Map([['done', '✓'], ['failed', '✕'], ['cancelled', '⊘'], ['unknown', '?'], ['open', '…'], ['waiting', '↻'], ['held', '‖'], ['note', '◆']]);
+
+/** The size of texts in the drawing against those around it, as the style has it. */
+const TEXT_SIZE = 0.82;
+
+/** What a cell may say, from long to short. */
+function wordings(item) {
+  const mark = item.lane === 'overlap' ? '⇉' : (MARKS.get(item.state) ?? '');
+  const outcome = item.outcome === '' ? [] : [`${mark} ${item.short} — ${item.outcome}`];
+  return [`${mark} ${label(item)}`, ...outcome, `${mark} ${item.title}`, `${mark} ${item.short}`, mark];
+}
 
 /** Draws a model into an element; `changed` hears of another view. */
 export class Chart {
@@ -189,37 +199,52 @@ export class Chart {
     cell.classList.toggle('tl-before', first.before);
     cell.classList.toggle('tl-void', number === 1 && first.void === true);
     cell.setAttribute('aria-selected', String(this.selected === first));
-    const text = number === 1 ? `${MARKS.get(first.state) ?? ''} ${label(first)}` : `${number}×`;
+    const texts = number === 1 ? wordings(first) : [`${number}×`, ''];
     const name = number === 1 ? sentence(this.model, first) : `${several(number, 'item')} close together, from ${first.title} to ${cluster.items[last].title}; Enter enlarges`;
     if (cell.getAttribute('aria-label') !== name) cell.setAttribute('aria-label', name);
     cell.style.left = `${left}px`;
     cell.style.width = `${size}px`;
     this.#parts(cell.firstChild, number === 1 ? first : null, left, scale, from, size);
-    return this.#text(cell, text, cluster, left, size, width);
+    return this.#text(cell, texts, cluster, left, size, width);
   }
 
-  /** Where the text fits: in the bar, right of it, left of it. Returns where the next one may begin. */
-  #text(cell, text, { next, room }, left, size, width) {
+  /**
+   * The longest text that fits, in the bar, right of it or left of it; the shortest, if none does. Returns where the text
+   * of the next cell may begin.
+   */
+  #text(cell, texts, { next, room }, left, size, width) {
+    const hidden = Math.max(-left, 0);
+    const spaces = [Math.min(size, width - left) - hidden, Math.min(next, width) - Math.max(left + size, 0), left - room];
+    let [text, needs, where] = [texts.at(-1), 0, 0];
+    for (const candidate of texts) {
+      const wide = this.#measure(candidate);
+      const found = spaces.findIndex((space) => wide <= space);
+      if (found >= 0) {
+        [text, needs, where] = [candidate, wide, found];
+        break;
+      }
+    }
     const element = cell.lastChild;
     setText(element, text);
-    const needs = text.length * 7.2 + 10;
-    const within = Math.min(size, width - left);
-    const after = Math.min(next, width) - left - size;
-    const before = left - room;
-    element.className = 'tl-text';
-    if (needs <= within || (after < within && before < within)) {
-      element.style.left = `${Math.max(-left, 0)}px`;
-      element.style.maxWidth = `${Math.max(within - Math.max(-left, 0), 0)}px`;
-    } else if (after >= needs || after >= before) {
-      element.style.left = `${size}px`;
-      element.style.maxWidth = `${Math.max(after, 0)}px`;
-      return left + size + Math.min(needs, Math.max(after, 0));
-    } else {
-      element.classList.add('tl-left');
-      element.style.left = `${-Math.min(needs, before)}px`;
-      element.style.maxWidth = `${before}px`;
+    element.style.left = `${[hidden, size, -needs][where]}px`;
+    element.style.maxWidth = `${Math.max(spaces[where], 0)}px`;
+    return left + size + (where === 1 ? needs : 0);
+  }
+
+  /** How many pixels a text takes, with the space around it. */
+  #measure(text) {
+    this.measured ??= new Map();
+    let wide = this.measured.get(text);
+    if (wide === undefined) {
+      if (this.pen === undefined) {
+        this.pen = document.createElement('canvas').getContext('2d');
+        this.pen.font = getComputedStyle(this.grid).font;
+      }
+      wide = Math.ceil(this.pen.measureText(text).width * TEXT_SIZE) + 14;
+      if (this.measured.size > 5000) this.measured.clear();
+      this.measured.set(text, wide);
     }
-    return left + size;
+    return wide;
   }
 
   /** Stretches of another look within a bar. */
@@ -286,10 +311,5 @@ export class Chart {
       if (cell.item.lane === item.lane && cell.item.track === item.track && cell.item.id <= item.id && item.id <= cell.upTo.id) return cell;
     }
     return undefined;
-  }
-
-  /** How an item stands, for the details. */
-  standing(item) {
-    return standing(item);
   }
 }

@@ -27,7 +27,7 @@ const MOST_TRACKS = 24;
  * A run, event after event.
  *
  * An item has a `shape` (`bar`, `gap`, `point`), a `state` (`open`, `done`, `failed`, `cancelled`, `unknown`, `waiting`,
- * `note`), a title, an outcome, `from` and `to` in microseconds (`to` is null while it is open), `parts` of another
+ * `held`, `note`), a title and a short one, an outcome, `from` and `to` in microseconds (`to` is null while it is open), `parts` of another
  * look, `facts` as pairs of words, and the positions of its events in the store.
  */
 export class Model {
@@ -122,27 +122,28 @@ export class Model {
     return this.events[position - this.dropped];
   }
 
-  /** Adds an item. */
-  add(lane, shape, state, title, from, to, event) {
+  /** Adds an item; to this track of its lane, if that is free. */
+  add(lane, shape, state, title, from, to, event, track = 0) {
     const item = {
-      id: this.items.length, lane, shape, state, title, outcome: '', from, to, before: false,
+      id: this.items.length, lane, shape, state, title, short: title, outcome: '', from, to, before: false,
       parts: [], facts: [], text: '', length: 0, events: [], track: 0,
     };
     if (event !== null) item.events.push(event.position);
     this.items.push(item);
     if (shape === 'bar') this.bars.set(lane, this.bars.get(lane) + 1);
-    this.#place(item);
+    this.#place(item, track);
     return item;
   }
 
-  /** Puts an item into the first track of its lane where nothing is in its way. */
-  #place(item) {
+  /** Puts an item into the track it asks for, or else the first of its lane where nothing is in its way. */
+  #place(item, wanted) {
     const tracks = this.lanes.get(item.lane);
     const free = (track) => {
       const last = track.at(-1);
       return last === undefined || (last.to !== null && last.to <= item.from && last.from <= item.from);
     };
-    let index = tracks.findIndex(free);
+    while (tracks.length <= wanted && tracks.length < MOST_TRACKS) tracks.push([]);
+    let index = wanted < tracks.length && free(tracks[wanted]) ? wanted : tracks.findIndex(free);
     if (index < 0 && tracks.length < MOST_TRACKS) index = tracks.push([]) - 1;
     if (index < 0) index = tracks.length - 1;
     tracks[index].push(item);
@@ -150,8 +151,8 @@ export class Model {
   }
 
   /** A bar that stays open until `close` is told the same key. */
-  begin(key, lane, title, event, shape = 'bar', from = event.at) {
-    const item = this.add(lane, shape, shape === 'gap' ? 'waiting' : 'open', title, from, null, event);
+  begin(key, lane, title, event, { shape = 'bar', from = event.at, track = 0 } = {}) {
+    const item = this.add(lane, shape, shape === 'gap' ? 'waiting' : 'open', title, from, null, event, track);
     this.open.set(key, item);
     return item;
   }
@@ -163,7 +164,7 @@ export class Model {
       found.events.push(event.position);
       return found;
     }
-    const item = this.begin(key, lane, title, event, 'bar', this.from);
+    const item = this.begin(key, lane, title, event, { from: this.from });
     item.before = true;
     return item;
   }
@@ -214,6 +215,7 @@ export class Model {
       this.overlaps.push(overlap.item);
     }
     overlap.item.title = `${overlap.most} at once: ${names}`;
+    overlap.item.short = `${overlap.most} at once`;
     overlap.item.events = overlap.events;
   }
 }

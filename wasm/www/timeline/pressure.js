@@ -44,10 +44,14 @@ export function holdBack(m, item, event, own) {
   if (shown.length === 0) shown.push({ from: item.from, to: event.at, least: null });
   for (const { from, to, least } of shown) {
     const title = least === null
-      ? `full for ${span(held)} within`
-      : least === to - from ? `full for ${span(least)}` : `full for at least ${span(least)} within`;
+      ? `full for ${span(held)} in here`
+      : least === to - from ? `full for ${span(least)}` : `full for ≥ ${span(least)}`;
     const gap = m.add('stream', 'gap', 'waiting', title, from, to, event);
-    gap.outcome = 'items of the provider had to wait for the reader';
-    gap.facts.push(['attempt', item.title], ['in all', span(held)]);
+    Object.assign(gap, { state: 'held', short: span(least ?? held) });
+    gap.facts.push(
+      ['what it means', 'the reader was slower than the provider; nothing is lost'],
+      ['how it is known', 'the times of the events are further apart than the metrics of the attempt'],
+      ['attempt', item.title], ['in the whole attempt', span(held)],
+    );
   }
 }

@@ -40,7 +40,7 @@ function runEnds(state, title) {
     const wait = m.open.get('wait');
     if (wait !== undefined) {
       m.open.delete('wait');
-      Object.assign(wait, { to: e.at, outcome: `cut short: the run was ${state}` });
+      Object.assign(wait, { to: e.at, title: 'wait to retry', outcome: `cut short: the run was ${state}` });
     }
     m.end = { state, title: outcome, at: e.at };
   };
@@ -73,24 +73,28 @@ function stepEnds(state) {
 
 // Model attempts --------------------------------------------------------------------------------------------------
 
+const attemptTitle = ({ attempt, step }) => `Attempt ${word(attempt)}${step === undefined ? '' : ` of step ${word(step)}`}`;
+const stair = (number) => Math.min(Math.max((Number(number) || 1) - 1, 0), 7);
+
 function attemptBegins(m, e) {
   const number = word(e.payload.attempt);
   const wait = m.open.get('wait');
-  const item = m.begin(`op ${word(e.payload.op)}`, 'attempt', `Attempt ${number}`, e);
-  item.again = wait !== undefined;
+  if (wait !== undefined) {
+    m.open.delete('wait');
+    wait.to = e.at;
+  }
+  // A retry stands one track lower than what it repeats, like a stair.
+  const item = m.begin(`op ${word(e.payload.op)}`, 'attempt', attemptTitle(e.payload), e, { track: stair(number) });
+  item.short = `Attempt ${number}`;
   fact(item, 'step', word(e.payload.step));
   fact(item, 'model', word(e.payload.model));
   item.parts.push({ as: 'silent', from: e.at, to: null });
   m.attempt = item;
   note(item, e.at);
   if (wait === undefined) return;
-  m.open.delete('wait');
   const waited = e.at - wait.from;
-  Object.assign(wait, {
-    to: e.at, state: 'waiting', title: waited === 0 ? 'retry at once' : `waits ${span(waited)}, then retries`,
-    outcome: `attempt ${number} followed`,
-  });
-  if (waited === 0) wait.shape = 'point';
+  const title = waited === 0 ? 'retry at once' : `retry after ${span(waited)}`;
+  Object.assign(wait, { title, short: 'retry', shape: waited === 0 ? 'point' : 'gap' });
   wait.events.push(e.position);
   m.retries.push({ failed: wait.after, wait, next: item });
 }
@@ -109,7 +113,7 @@ function attemptOf(m, e) {
 function attemptEnds(state, outcome) {
   return (m, e) => {
     const item = m.close(attemptOf(m, e), 'attempt', `Attempt ${word(e.payload.attempt)}`, e, state, outcome(e.payload));
-    item.title = `Attempt ${word(e.payload.attempt)}`;
+    if (item.before) item.title = item.short = attemptTitle(e.payload);
     for (const part of item.parts) part.to = Math.min(part.to ?? e.at, e.at);
     const { problem, metrics } = e.payload;
     fact(item, 'problem', problem && plain(problem.kind));
@@ -123,6 +127,7 @@ function attemptEnds(state, outcome) {
     if (rest !== undefined) fact(item, 'generation time', span(rest));
     if (first !== undefined && rest !== undefined) holdBack(m, item, e, first + rest);
     item.gaps = null;
+    item.number = Number(e.payload.attempt) || 1;
     m.lastAttempt = item;
     m.attempt = null;
   };
@@ -131,8 +136,9 @@ function attemptEnds(state, outcome) {
 const failure = (payload) => `failed: ${plain(payload.problem?.kind) || 'no reason given'}`;
 
 function reset(m, e) {
-  const wait = m.begin('wait', 'attempt', 'waits to retry', e, 'gap');
-  wait.after = m.lastAttempt ?? null;
+  const after = m.lastAttempt ?? null;
+  const wait = m.begin('wait', 'attempt', 'waits to retry', e, { shape: 'gap', track: stair(after === null ? 2 : after.number + 1) });
+  wait.after = after;
   if (wait.after !== null) wait.after.void = true;
   fact(wait, 'why', plain(e.payload.reason));
   fact(wait, 'problem', plain(e.payload.kind));

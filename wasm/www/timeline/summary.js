@@ -13,7 +13,7 @@ export function label(item) {
 /** How an item stands, for those who do not see its look. */
 export function standing(item) {
   const state = { open: 'open', done: 'done', failed: 'failed', cancelled: 'cancelled', unknown: 'outcome unknown' }[item.state];
-  return item.shape === 'point' ? 'event' : item.shape === 'gap' ? 'wait' : (state ?? item.state);
+  return item.shape === 'point' ? 'event' : item.shape === 'gap' ? (item.state === 'held' ? 'stream full' : 'wait') : (state ?? item.state);
 }
 
 /** An item in one sentence. */
@@ -46,10 +46,9 @@ export function headline(model) {
 
 function retry({ failed, wait, next }) {
   const what = failed === null ? 'An attempt before the log' : failed.title;
-  const step = next.facts.find(([name]) => name === 'step')?.[1];
   const waited = wait.to - wait.from;
   const why = failed === null || failed.outcome === '' ? '' : ` ${failed.outcome}`;
-  return `Retry${step === undefined ? '' : ` in step ${step}`}: ${what.toLowerCase()}${why}; ${next.title.toLowerCase()} followed ${waited === 0 ? 'at once' : `after a wait of ${span(waited)}`}.`;
+  return `Retry: ${what.toLowerCase()}${why}; ${next.short.toLowerCase()} followed ${waited === 0 ? 'at once' : `after a wait of ${span(waited)}`}.`;
 }
 
 function overlap(model, item) {
@@ -65,7 +64,7 @@ function cutShort(model) {
   const what = items.length === 0 ? '' : ` It cut short: ${items.slice(0, MOST).map((item) => item.title).join(', ')}${items.length > MOST ? `, and ${items.length - MOST} more` : ''}.`;
   const unknown = items.filter((item) => item.state === 'unknown').map((item) => item.title).slice(0, MOST).join(', ');
   const name = state === 'cancelled' ? 'Cancel' : 'Failure';
-  return `${name} at ${moment(at - model.from)}: ${title}.${what}${unknown === '' ? '' : ` What ${unknown} did outside is not known.`}`;
+  return `${name} at ${moment(at - model.from)} (${title.replace(/^\w+: /, '')}).${what}${unknown === '' ? '' : ` What ${unknown} did outside is not known.`}`;
 }
 
 /** The sentences below the headline. */

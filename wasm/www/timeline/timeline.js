@@ -9,8 +9,9 @@ import { headline, sentences } from './summary.js';
 
 /** How things look, in words: mark, name, state, shape. */
 const LEGEND = [
-  ['✓', 'done', 'done', 'bar'], ['✕', 'failed', 'failed', 'bar'], ['⊘', 'cancelled', 'cancelled', 'bar'],
-  ['?', 'outcome unknown', 'unknown', 'bar'], ['…', 'open', 'open', 'bar'], ['↻', 'wait', 'waiting', 'gap'],
+  ['✓', 'done', 'done', 'bar'], ['✕', 'failed', 'failed', 'bar'], ['⊘', 'cancelled, denied', 'cancelled', 'bar'],
+  ['?', 'outcome unknown', 'unknown', 'bar'], ['…', 'open', 'open', 'bar'], ['↻', 'wait before a retry', 'waiting', 'gap'], ['‖', 'stream full', 'held', 'gap'],
+  ['⇉', 'at the same time', 'together', 'bar'], ['', 'striped: not begun, or no answer yet', 'striped', 'bar'],
 ];
 
 /** Most events that the table keeps, if not told otherwise. */
