@@ -12,13 +12,14 @@ const MARGIN = 0.04;
 const MARKS = new Map([['done', '✓'], ['failed', '✕'], ['cancelled', '⊘'], ['unknown', '?'], ['open', '…'], ['waiting', '↻'], ['held', '‖'], ['note', '◆']]);
 
 /** The size of texts in the drawing against those around it, as the style has it. */
-const TEXT_SIZE = 0.82;
+const TEXT_SIZE = 0.87;
 
 /** What a cell may say, from long to short. */
 function wordings(item) {
   const mark = item.lane === 'overlap' ? '⇉' : (MARKS.get(item.state) ?? '');
-  const outcome = item.outcome === '' ? [] : [`${mark} ${item.short} — ${item.outcome}`];
-  return [`${mark} ${label(item)}`, ...outcome, `${mark} ${item.title}`, `${mark} ${item.short}`, mark];
+  const { title, short, outcome, brief } = item;
+  const ended = outcome === '' ? [] : [`${short} — ${outcome}`, `${short} — ${brief ?? outcome}`];
+  return [label(item), ...ended, title, short, item.tiny ?? short].map((text) => `${mark} ${text}`).concat(mark);
 }
 
 /** Draws a model into an element; `changed` hears of another view. */
@@ -96,6 +97,7 @@ export class Chart {
     const [from, to] = this.window();
     const scale = width / (to - from);
     const seen = new Set();
+    const focused = this.grid.contains(document.activeElement);
     for (const [lane, tracks] of this.model.lanes) {
       const group = this.groups.get(lane);
       group.hidden = tracks.length === 0;
@@ -109,7 +111,7 @@ export class Chart {
     }
     this.#ruler(from, to, scale);
     this.#cut(from, scale, width);
-    this.#tabStop();
+    this.#tabStop(focused);
   }
 
   /** How many pixels stand left of time. */
@@ -132,6 +134,8 @@ export class Chart {
     clusters.forEach((cluster, n) => {
       cluster.next = clusters[n + 1]?.left ?? box.width;
       cluster.room = room;
+      // A cell of several is kept for its place, so that it need not be made anew when others come together.
+      cluster.key = cluster.last === cluster.start ? `i${cluster.first.id}` : `c${key} ${n}`;
       room = this.#cell(row, cluster, box);
     });
   }
@@ -183,7 +187,7 @@ export class Chart {
   #cell(row, cluster, { scale, from, width, seen }) {
     const { first, start, last, left, right } = cluster;
     const number = last - start + 1;
-    const key = number === 1 ? `i${first.id}` : `c${first.id}`;
+    const { key } = cluster;
     seen.add(key);
     let cell = this.cells.get(key);
     if (cell === undefined) {
@@ -293,10 +297,11 @@ export class Chart {
     setText(this.end.firstChild, `${MARKS.get(end.state)} ${end.title}`);
   }
 
-  /** Exactly one cell can be reached by the Tab key. */
-  #tabStop() {
+  /** Exactly one cell can be reached by the Tab key; it has the focus if one had it before. */
+  #tabStop(focused) {
     let stop = this.current === null ? undefined : this.cellOf(this.current);
-    stop ??= this.grid.querySelector('.tl-cell');
+    stop ??= this.grid.querySelector('.tl-cell') ?? undefined;
+    if (focused && stop !== document.activeElement) stop?.focus({ preventScroll: true });
     for (const cell of this.cells.values()) {
       const index = cell === stop ? '0' : '-1';
       if (cell.getAttribute('tabindex') !== index) cell.setAttribute('tabindex', index);

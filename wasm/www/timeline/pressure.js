@@ -33,13 +33,16 @@ function longest(gaps) {
 export function holdBack(m, item, event, own) {
   note(item, event.at);
   if (item.before) return;
-  const waited = item.parts.filter((part) => part.as === 'pause').reduce((sum, part) => sum + part.to - part.from, 0);
-  const whole = event.at - item.from;
-  const held = whole - own - waited;
+  // A wait of the adapter lies between two events.
+  const pauses = item.parts.filter((part) => part.as === 'pause');
+  const waited = (from, to) => pauses.reduce((sum, part) => sum + (part.from >= from && part.to <= to ? part.to - part.from : 0), 0);
+  const most = (from, to) => to - from - waited(from, to);
+  const whole = most(item.from, event.at);
+  const held = whole - own;
   if (held <= 0) return;
   item.facts.push(['stream full meanwhile', span(held)]);
   m.held.push({ item, held });
-  const certain = longest(item.gaps).map(([from, to]) => ({ from, to, least: held - (whole - (to - from)) }));
+  const certain = longest(item.gaps).map(([from, to]) => ({ from, to, least: held - (whole - most(from, to)) }));
   const shown = certain.filter((gap) => gap.least > 0).sort((a, b) => a.from - b.from);
   if (shown.length === 0) shown.push({ from: item.from, to: event.at, least: null });
   for (const { from, to, least } of shown) {
@@ -47,7 +50,7 @@ export function holdBack(m, item, event, own) {
       ? `full for ${span(held)} in here`
       : least === to - from ? `full for ${span(least)}` : `full for ≥ ${span(least)}`;
     const gap = m.add('stream', 'gap', 'waiting', title, from, to, event);
-    Object.assign(gap, { state: 'held', short: span(least ?? held) });
+    Object.assign(gap, { state: 'held', short: title.replace('full for ', '') });
     gap.facts.push(
       ['what it means', 'the reader was slower than the provider; nothing is lost'],
       ['how it is known', 'the times of the events are further apart than the metrics of the attempt'],

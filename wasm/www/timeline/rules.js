@@ -85,7 +85,7 @@ function attemptBegins(m, e) {
   }
   // A retry stands one track lower than what it repeats, like a stair.
   const item = m.begin(`op ${word(e.payload.op)}`, 'attempt', attemptTitle(e.payload), e, { track: stair(number) });
-  item.short = `Attempt ${number}`;
+  Object.assign(item, { short: `Attempt ${number}`, tiny: `#${number}` });
   fact(item, 'step', word(e.payload.step));
   fact(item, 'model', word(e.payload.model));
   item.parts.push({ as: 'silent', from: e.at, to: null });
@@ -225,6 +225,7 @@ function finished(m, e) {
   const status = word(e.payload.status);
   const [state, outcome] = ENDS.get(status) ?? ['failed', status === 'failure' ? 'failed' : plain(status)];
   const item = m.close(key, 'tool', toolTitle(e.payload), e, state, outcome);
+  if (outcome.startsWith('cut short')) item.brief = 'cut short';
   for (const part of item.parts) part.to ??= e.at;
   fact(item, 'status', status);
   const parts = Array.isArray(e.payload.content) ? e.payload.content : [];

@@ -14,6 +14,9 @@ const LEGEND = [
   ['⇉', 'at the same time', 'together', 'bar'], ['', 'striped: not begun, or no answer yet', 'striped', 'bar'],
 ];
 
+/** So many times as long as a drawing took, the next one waits for more events. */
+const REST = 4;
+
 /** Most events that the table keeps, if not told otherwise. */
 const KEPT = 100_000;
 
@@ -21,7 +24,7 @@ const KEPT = 100_000;
  * Draws a run into `element`, which is emptied.
  *
  * `append(event)` takes the next event as the log has it: an object with `at` (microseconds), `kind`, `payload`,
- * `run_id`, `seq`. Drawing is put together once a frame. `finish()` says that no more events come. Both are cheap,
+ * `run_id`, `seq`. Drawing is put together, at most once a frame. `finish()` says that no more events come. Both are cheap,
  * however long the run is. `onSelect(item, events)` hears which item was opened, with its events, and `null` when it is
  * closed. `limit` (default 100,000) is how many events are kept for table and details.
  */
@@ -31,7 +34,7 @@ export function createTimeline(element, { onSelect = () => {}, limit = KEPT } = 
   return {
     append(event) {
       model.append(event);
-      view.schedule();
+      view.follow();
     },
     finish() {
       model.finish();
@@ -42,6 +45,10 @@ export function createTimeline(element, { onSelect = () => {}, limit = KEPT } = 
 
 class View {
   scheduled = false;
+  following = false;
+  /** When the last drawing ended, and how many milliseconds it took. */
+  drawn = 0;
+  cost = 0;
   opened = null;
   pointed = null;
   told = '';
@@ -67,7 +74,7 @@ class View {
       'div', { class: 'tl-buttons', role: 'group', 'aria-label': 'Part of time that is shown' },
       button('◀', 'Earlier', () => chart.pan(-0.5)), button('▶', 'Later', () => chart.pan(0.5)),
       button('−', 'More time', () => chart.zoom(2)), button('+', 'Less time, larger', () => chart.zoom(0.5)),
-      button('All', 'The whole run', () => chart.show(null)),
+      button('All', 'All of the run', () => chart.show(null)),
       make('span', { class: 'tl-hint' }, 'Keys: arrows move, Enter opens, + − 0 zoom, Shift with arrows pans'),
     );
   }
@@ -119,13 +126,32 @@ class View {
     this.onSelect(null, []);
   }
 
+  /** Draws with the next frame, because somebody waits for it. */
   schedule() {
     if (this.scheduled) return;
     this.scheduled = true;
     requestAnimationFrame(() => {
       this.scheduled = false;
+      const begin = performance.now();
       this.draw();
+      this.drawn = performance.now();
+      this.cost = this.drawn - begin;
     });
+  }
+
+  /** Draws soon: what comes in by itself is given no more than a part of the time, so that the page answers. */
+  follow() {
+    if (this.scheduled || this.following) return;
+    const rest = this.drawn + REST * this.cost - performance.now();
+    if (!(rest > 0)) {
+      this.schedule();
+      return;
+    }
+    this.following = true;
+    setTimeout(() => {
+      this.following = false;
+      this.schedule();
+    }, rest);
   }
 
   draw() {
