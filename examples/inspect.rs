@@ -1,10 +1,13 @@
 //! Reads recorded streams: `inspect -- decode --provider anthropic < stream.sse`, `inspect -- verify < events.jsonl`,
-//! `inspect -- fold < events.jsonl`.
+//! `inspect -- fold < events.jsonl`, `inspect -- timeline LOG.jsonl > out.html`.
 
 use runloom_examples::agui::{self, Answer};
 use runloom_examples::decode::{self, Command, Format, HELP};
+use runloom_examples::page;
 use runloom_examples::screen::{complain, is_gone};
+use std::fs::File;
 use std::io::{self, Read, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -13,6 +16,7 @@ fn main() -> ExitCode {
         Ok(Command::Decode(format)) => decode(format),
         Ok(Command::Verify(mode)) => answer(|events| agui::verify(events, mode)),
         Ok(Command::Fold) => answer(agui::fold),
+        Ok(Command::Timeline(log)) => timeline(&log),
         Err(error) => {
             complain(format_args!("inspect: {error}\nTry --help."));
             ExitCode::from(2)
@@ -47,6 +51,18 @@ fn decode(format: Format) -> ExitCode {
         return ExitCode::FAILURE;
     }
     print(&format!("{}\n", summary.to_json()))
+}
+
+fn timeline(path: &Path) -> ExitCode {
+    let mut log = Vec::new();
+    // One byte more than a page may hold tells that there are more.
+    let read = File::open(path).and_then(|file| file.take(page::MOST_BYTES as u64 + 1).read_to_end(&mut log));
+    match read.map(|_| page::page(&log)) {
+        Ok(Ok(page)) => return print(&page),
+        Ok(Err(error)) => complain(format_args!("inspect: {}: {error}", path.display())),
+        Err(error) => complain(format_args!("inspect: {}: {error}", path.display())),
+    }
+    ExitCode::FAILURE
 }
 
 fn print(text: &str) -> ExitCode {

@@ -10,6 +10,7 @@ use runloom_core::provider::openai_chat::OpenAiChat;
 use runloom_core::provider::summary::{Summary, summarize};
 use runloom_core::provider::{Codec, Decode};
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// What `--help` prints.
 pub const HELP: &str = "\
@@ -18,6 +19,7 @@ Reads recorded streams as the engine would.
 Usage: cargo run --example inspect -- decode --provider anthropic|openai-chat < stream.sse
        cargo run --example inspect -- verify [--mode stream|single] < events.jsonl
        cargo run --example inspect -- fold < events.jsonl
+       cargo run --example inspect -- timeline LOG.jsonl > out.html
 
 decode reads a model's streamed answer and prints one JSON object:
   {\"text\",\"reasoning\",\"refusal\",\"tool_calls\":[{\"id\",\"name\",\"arguments\",\"complete\"}],
@@ -34,8 +36,11 @@ fold reads AG-UI events, one on a line, and prints what a client would hold at t
   {\"messages\",\"state\",\"outcome\",\"run\",\"warnings\"} or {\"error\",\"at\",\"rule\"}
 `outcome` is \"completed\"; `run` says how the last run ended.
 
+timeline draws a run: it reads the run's log, one event on a line as `agent -- --json` prints it, and prints one HTML page
+that needs nothing else. The log may begin late and may have no end.
+
 Exit status: 0 decoded, kept or consumed, also when the stream holds an error; 1 unreadable (with the offset of the byte
-on standard error), rejected or truncated; 2 wrong usage.
+or the number of the line on standard error), rejected or truncated; 2 wrong usage.
 ";
 
 /// A format of streams.
@@ -48,7 +53,7 @@ pub enum Format {
 }
 
 /// What the command line asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// To decode standard input.
     Decode(Format),
@@ -56,6 +61,8 @@ pub enum Command {
     Verify(Mode),
     /// To fold events.
     Fold,
+    /// To draw the log in this file.
+    Timeline(PathBuf),
     /// To print help.
     Help,
 }
@@ -68,29 +75,37 @@ pub enum Command {
 pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, UsageError> {
     use lexopt::prelude::*;
     let mut parser = lexopt::Parser::from_args(args);
-    let (mut what, mut format, mut mode) = (None, None, None);
+    let (mut what, mut format, mut mode, mut file) = (None, None, None, None);
     while let Some(argument) = parser.next()? {
         match argument {
             Long("provider") => format = Some(named(&parser.value()?.to_string_lossy())?),
             Long("mode") => mode = Some(mode_named(&parser.value()?.to_string_lossy())?),
             Long("help") | Short('h') => return Ok(Command::Help),
             Value(word) if what.is_none() => what = Some(word.to_string_lossy().into_owned()),
+            Value(path) if file.is_none() && what.as_deref() == Some("timeline") => {
+                file = Some(PathBuf::from(path))
+            }
             other @ (Long(_) | Short(_) | Value(_)) => return Err(other.unexpected().into()),
         }
     }
     match (what.as_deref(), format, mode) {
-        (None, ..) => Err(UsageError::new("there are three things to do: decode, verify, fold")),
+        (None, ..) => Err(UsageError::new("there are four things to do: decode, verify, fold, timeline")),
         (Some("decode"), None, None) => {
             Err(UsageError::new("--provider is missing: anthropic or openai-chat"))
         }
         (Some("decode"), Some(format), None) => Ok(Command::Decode(format)),
         (Some("verify"), None, mode) => Ok(Command::Verify(mode.unwrap_or(Mode::Stream))),
         (Some("fold"), None, None) => Ok(Command::Fold),
-        (Some("decode" | "fold"), _, Some(_)) => Err(UsageError::new("--mode is for verify")),
-        (Some("verify" | "fold"), Some(_), _) => Err(UsageError::new("--provider is for decode")),
-        (Some(other), ..) => {
-            Err(UsageError::new(format_args!("unexpected {other:?}; there are decode, verify and fold")))
+        (Some("timeline"), None, None) => file
+            .map(Command::Timeline)
+            .ok_or_else(|| UsageError::new("the file is missing: timeline LOG.jsonl")),
+        (Some("decode" | "fold" | "timeline"), _, Some(_)) => Err(UsageError::new("--mode is for verify")),
+        (Some("verify" | "fold" | "timeline"), Some(_), _) => {
+            Err(UsageError::new("--provider is for decode"))
         }
+        (Some(other), ..) => Err(UsageError::new(format_args!(
+            "unexpected {other:?}; there are decode, verify, fold and timeline"
+        ))),
     }
 }
 
@@ -146,6 +161,7 @@ mod tests {
         assert_eq!(parsed("verify --mode stream"), Ok(Command::Verify(Mode::Stream)));
         assert_eq!(parsed("verify --mode=single"), Ok(Command::Verify(Mode::SingleRun)));
         assert_eq!(parsed("fold"), Ok(Command::Fold));
+        assert_eq!(parsed("timeline a.jsonl"), Ok(Command::Timeline(PathBuf::from("a.jsonl"))));
         for (line, named) in [
             ("", "decode"),
             ("decode", "--provider"),
@@ -157,6 +173,10 @@ mod tests {
             ("fold --mode single", "--mode"),
             ("fold --provider anthropic", "--provider"),
             ("verify verify", "verify"),
+            ("timeline", "LOG.jsonl"),
+            ("timeline a b", "\"b\""),
+            ("timeline a --mode single", "--mode"),
+            ("timeline a --provider anthropic", "--provider"),
         ] {
             let error = parsed(line).unwrap_err();
             assert!(error.contains(named), "{line}: {error}");
