@@ -1,18 +1,22 @@
-//! Reads recorded streams: `inspect -- decode --provider anthropic < stream.sse`, `inspect -- verify < events.jsonl`,
-//! `inspect -- fold < events.jsonl`.
+//! Reads recorded streams and logs: `inspect -- decode --provider anthropic < stream.sse`,
+//! `inspect -- verify < events.jsonl`, `inspect -- fold < events.jsonl`, `inspect -- canonicalize < in.json`,
+//! `inspect -- log page FILE --after N`.
 
 use runloom_examples::agui::{self, Answer};
 use runloom_examples::decode::{self, Command, Format, HELP};
+use runloom_examples::record::{PageOf, canonicalize};
 use runloom_examples::screen::{complain, is_gone};
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     match decode::parse(std::env::args_os().skip(1)) {
-        Ok(Command::Help) => print(HELP),
+        Ok(Command::Help) => print(HELP.as_bytes()),
         Ok(Command::Decode(format)) => decode(format),
         Ok(Command::Verify(mode)) => answer(|events| agui::verify(events, mode)),
         Ok(Command::Fold) => answer(agui::fold),
+        Ok(Command::Canonicalize) => canonical(),
+        Ok(Command::LogPage(page)) => log_page(&page),
         Err(error) => {
             complain(format_args!("inspect: {error}\nTry --help."));
             ExitCode::from(2)
@@ -34,7 +38,7 @@ fn input() -> Option<Vec<u8>> {
 fn answer(of: impl FnOnce(&[u8]) -> Answer) -> ExitCode {
     let Some(events) = input() else { return ExitCode::FAILURE };
     let Answer { json, taken } = of(&events);
-    let printed = print(&format!("{json}\n"));
+    let printed = print(format!("{json}\n").as_bytes());
     if taken { printed } else { ExitCode::FAILURE }
 }
 
@@ -46,12 +50,37 @@ fn decode(format: Format) -> ExitCode {
         complain(format_args!("inspect: unreadable at byte {offset}: {why}"));
         return ExitCode::FAILURE;
     }
-    print(&format!("{}\n", summary.to_json()))
+    print(format!("{}\n", summary.to_json()).as_bytes())
 }
 
-fn print(text: &str) -> ExitCode {
+fn canonical() -> ExitCode {
+    let Some(json) = input() else { return ExitCode::FAILURE };
+    match canonicalize(&json) {
+        Ok(form) => print(&form),
+        Err(error) => {
+            complain(format_args!("inspect: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn log_page(page: &PageOf) -> ExitCode {
+    match page.read() {
+        Ok((lines, facts)) => {
+            let printed = print(lines.as_bytes());
+            complain(format_args!("{facts}"));
+            printed
+        }
+        Err(error) => {
+            complain(format_args!("inspect: {}: {error}", page.file.display()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn print(bytes: &[u8]) -> ExitCode {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_gone(&error) => ExitCode::SUCCESS,
         Err(error) => {

@@ -13,6 +13,7 @@ pub mod endpoint;
 pub mod folder;
 pub mod http1;
 pub mod interrupt;
+pub mod record;
 pub mod report;
 pub mod screen;
 pub mod server;
