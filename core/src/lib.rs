@@ -100,6 +100,7 @@ pub mod problem;
 pub mod provider;
 mod read_json;
 pub mod reader;
+pub mod record;
 mod retry;
 mod run;
 pub mod saved;

@@ -28,5 +28,6 @@ pub struct AguiAgents;
 pub struct Agui;
 
 pub mod providers;
+pub mod records;
 pub mod runs;
 pub mod scratch;
