@@ -25,6 +25,7 @@ TARGETS = {
     "scenario": ["-p", "runloom-tests", "--test", "scenarios"],
     "core": ["-p", "runloom-tests", "--test", "core"],
     "agui": ["-p", "runloom-tests", "--test", "agui"],
+    "observers": ["-p", "runloom-tests", "--test", "observers"],
     "unit": ["-p", "runloom-core", "--lib"],
 }
 

@@ -1,6 +1,8 @@
 //! The state of a run behind its lock: the machine, what it has put out, what was taken in and not stepped yet, and
 //! where its reader stands. Nothing here calls foreign code (X5).
 
+mod intake;
+
 use crate::core::boundary::{BoundaryAnswer, BoundaryError};
 use crate::core::event::Envelope;
 use crate::core::history::History;
@@ -8,7 +10,6 @@ use crate::core::host_input::{HostAnswer, RespondError};
 use crate::core::id::{CommandId, OpId, RequestId, Revision, Seq, SteerId};
 use crate::core::input::{AbortCause, Respond, Retract, SteerInput};
 use crate::core::message::Part;
-use crate::core::model::ModelItem;
 use crate::core::outcome::Outcome;
 use crate::core::output::{CancelReply, Credit, Reply, Wake};
 use crate::core::steer::{RetractReply, SteerError};
@@ -236,19 +237,6 @@ impl RunState {
         }
     }
 
-    /// Steps what was taken in and not stepped yet, before the run ends.
-    fn settle(&mut self) {
-        self.tell_taken();
-        let mut cut = false;
-        while let Some(item) = self.held.pop_front() {
-            // Results of tools have room in every log; of a model's stream the part that fits has come.
-            cut |= matches!(item, Input::Model { .. }) && !self.machine.has_room();
-            if !(cut && matches!(item, Input::Model { .. })) {
-                self.feed(item);
-            }
-        }
-    }
-
     pub(crate) fn cancel(&mut self) -> CancelReply {
         self.settle();
         self.commands += 1;
@@ -273,28 +261,6 @@ impl RunState {
             // Only a run that was closed after a panic gives no answer.
             _ => Err(RespondError::NotAccepting),
         }
-    }
-
-    /// Steps what was taken in and not stepped yet, as far as there is room: the run goes on.
-    fn catch_up(&mut self) {
-        self.tell_taken();
-        let mut joins = false;
-        while let Some(item) = self.held.pop_front() {
-            if !self.next.live || !self.may_step(&item, joins) {
-                return self.held.push_front(item);
-            }
-            joins = true;
-            self.feed(item);
-            self.tell_taken();
-        }
-    }
-
-    /// Whether `item` may be stepped: with credit, or where it `joins` what a model yielded with it, so that observers are
-    /// asked about all of it together. What ends the attempt waits until they have accepted it (L5).
-    fn may_step(&self, item: &Input, joins: bool) -> bool {
-        let ends = |item: &ModelItem| matches!(item, ModelItem::Done(_) | ModelItem::Failed(_));
-        let joins = joins && matches!(item, Input::Model { item, .. } if !ends(item));
-        !self.next.credit.is_zero() || (joins && self.machine.has_room())
     }
 
     fn command(&mut self, input: impl FnOnce(CommandId) -> Input) -> Option<Reply> {
@@ -442,27 +408,6 @@ impl RunState {
             wake: self.next.wake,
             hard: self.next.hard,
             last: self.machine.log().last_seq(),
-        }
-    }
-
-    /// Takes in what the transport has yielded.
-    pub(crate) fn take_in(&mut self, items: &mut Vec<Input>, full: bool) {
-        for item in items.drain(..) {
-            // An item may bring more events than there is room for: those behind it wait, in their order.
-            let waits = full || !self.held.is_empty() || !self.may_step(&item, true);
-            let passes = matches!(item, Input::Observed { .. });
-            if waits && !passes && self.next.live {
-                self.held.push_back(item);
-            } else {
-                self.feed(item);
-            }
-        }
-    }
-
-    /// Steps an item of the transport. One that is improper shows that the transport is broken.
-    fn feed(&mut self, item: Input) {
-        if !self.step(item) && self.next.live {
-            self.step(Input::Abort(AbortCause::DriverPanicked));
         }
     }
 

@@ -18,7 +18,8 @@ pub trait Transport {
     /// Begins `work`; what comes of it is yielded under `op`.
     ///
     /// A tool first yields [`ToolItem::Started`](crate::core::tool::ToolItem::Started), and its code is entered only
-    /// in a later [`poll_items`](Transport::poll_items), when that is recorded.
+    /// in a later [`poll_items`](Transport::poll_items), when that is recorded. [`Work::Observe`] is asked only of a
+    /// transport whose host has required observers; until it yields [`Input::Observed`](crate::core::Input), the run waits.
     fn begin(&mut self, op: OpId, work: Work);
 
     /// Drops the work of `op`. Nothing is yielded for it any more. An unknown `op` is no error.

@@ -13,7 +13,7 @@ use crate::event::Envelope;
 use crate::id::{OpId, Seq};
 use crate::log::EventLog;
 use crate::machine::Machine;
-use crate::observe::{DurabilityError, DurabilityReason, ObserveRequest, ObserverFault};
+use crate::observe::{DurabilityError, DurabilityReason, MAX_OBSERVERS, ObserveRequest, ObserverFault};
 use crate::outcome::Outcome;
 use crate::output::{Outbox, Output, Work};
 use crate::problem::clean;
@@ -33,7 +33,7 @@ pub(crate) struct Observers {
     /// How far this round goes.
     target: Seq,
     asked: Option<Asked>,
-    /// How many requests there were.
+    /// The number of the last request.
     ops: u64,
     /// Events that an observer refused, oldest first: those behind it pass them over.
     refused: Vec<Seq>,
@@ -69,10 +69,12 @@ impl Refusal {
 }
 
 impl Observers {
-    /// So many observers of a record that goes on behind `seq`.
+    /// So many observers of a record that goes on behind `seq`. An event is asked about at most once for each observer, so
+    /// that the numbers of requests do not come again in a run's next part.
     pub(crate) fn new(count: u32, seq: Seq) -> Self {
         let seen = (0..count).map(|_| seq).collect();
-        Self { seen, acknowledged: seq, target: seq, ..Self::default() }
+        let ops = seq.0.saturating_mul(u64::from(MAX_OBSERVERS));
+        Self { seen, acknowledged: seq, target: seq, ops, ..Self::default() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {

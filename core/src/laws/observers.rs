@@ -98,6 +98,14 @@ impl Observers {
         }
     }
 
+    /// The machine of `run` has panicked: nobody is waited for.
+    pub(super) fn closed(&self, run: &Run) -> Result<(), Found> {
+        match run.outcome() {
+            Some(outcome) if !self.is_empty() => self.ended(run, outcome),
+            Some(_) | None => Ok(()),
+        }
+    }
+
     fn answered(&mut self, over: bool, answer: Option<Answer>) {
         let Some(Answer(op, fault)) = answer else { return };
         let Some((_, request)) = self.asked.take_if(|(asked, _)| *asked == op) else { return };

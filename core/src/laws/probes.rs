@@ -42,6 +42,7 @@ impl Checked {
         if self.account.is_started() {
             self.verifier.finish().map_err(|violation| ("X5", format!("{violation}")))?;
             self.ops.stepped(&self.run, None, false, &outputs)?;
+            self.observers.closed(&self.run)?;
         }
         let closed = Mark::of(&self.run);
         let mut twin = self.run.clone();

@@ -190,7 +190,7 @@ fn played(seed: u64, observers: u32) -> u64 {
     let slow = shared("asks").needs_approval();
     let mut hand = Hand::named(&run, config, [slow, shared(&"n".repeat(64))]).quick().unread();
     hand.start = hand.start.clone().observers(observers);
-    if observers > 0 && seed % 2 == 0 {
+    if observers > 0 && seed.is_multiple_of(2) {
         hand = hand.unattended();
     }
     hand.begin();

@@ -327,6 +327,7 @@ fn what_nobody_was_asked_to_begin_nobody_can_report_about() {
 }
 
 // proves: L5
+// bounds: required observers
 #[test]
 fn a_run_has_a_bounded_number_of_observers() {
     let start = |count: u32| {
@@ -336,6 +337,40 @@ fn a_run_has_a_bounded_number_of_observers() {
     };
     assert!(start(MAX_OBSERVERS).is_ok());
     assert!(matches!(start(MAX_OBSERVERS + 1), Err(Misuse::InvalidStart(_))));
+}
+
+// proves: L5, L1
+#[test]
+fn what_is_not_accepted_is_bounded_as_what_is_unread() {
+    let begun = |config: Config| {
+        let mut hand = Hand::new(config, []).unattended();
+        hand.start = hand.start.clone().observers(1);
+        hand.begin();
+        hand.all_accept();
+        hand
+    };
+    let room = |hand: &Hand| hand.checked.run().has_room();
+    let mut hand = begun(limits(|limits| limits.event_capacity = 3));
+    for (unaccepted, open) in [(1, true), (2, true), (3, false)] {
+        hand.model_says(ModelItem::Text("x".into()));
+        assert_eq!(room(&hand), open, "{unaccepted}");
+        assert!(hand.is_full(), "nothing is taken in");
+    }
+    hand.accepts();
+    assert!(room(&hand), "two are left");
+    // The same in bytes: the second delta reaches the bound exactly, or lacks one byte.
+    let mut probe = begun(Config::default());
+    let before = probe.checked.run().log().end();
+    probe.model_says(ModelItem::Text("x".into()));
+    probe.model_says(ModelItem::Text("x".into()));
+    let two = probe.checked.run().log().end() - before;
+    for (bytes, open) in [(two + 1, true), (two, false)] {
+        let mut hand = begun(limits(|limits| limits.event_capacity_bytes = bytes));
+        hand.model_says(ModelItem::Text("x".into()));
+        assert!(room(&hand));
+        hand.model_says(ModelItem::Text("x".into()));
+        assert_eq!(room(&hand), open, "{bytes}");
+    }
 }
 
 // proves: L5

@@ -33,6 +33,22 @@ fn o06_a_queue_that_is_full_drops_and_counts_and_holds_nobody_up() {
 
 // proves: L5
 #[test]
+fn slow_02_a_best_effort_observer_tells_the_next_event_what_was_dropped() {
+    let text = (0..20).fold(Attempt::new(), |attempt, _| attempt.text("x"));
+    let engine = engine(host(ScriptedModel::new([text, "two".into()])));
+    let mut x = engine.best_effort(BestEffortOptions::new(16)).unwrap();
+    let session = engine.session().unwrap();
+    let (outcome, _) = played(&session);
+    assert_eq!(numbers(&mut x), (1..=16).collect::<Vec<_>>());
+    let missing = outcome.last_seq.0 - 16;
+    assert_eq!(x.counts().dropped, missing);
+    played(&session);
+    let told: Vec<u64> = std::iter::from_fn(|| x.try_next()).map(|event| event.dropped).collect();
+    assert_eq!((told[0], told[1..].iter().sum::<u64>()), (missing, 0));
+}
+
+// proves: L5
+#[test]
 fn o10_what_was_refused_is_a_gap_and_no_drop() {
     let seen = Seen::default();
     let engine = engine(host(models(1)).observer(noting("a", &seen, Some(2))));

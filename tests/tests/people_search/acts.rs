@@ -5,6 +5,7 @@ use runloom_core::host_input::{HostAnswer, HostRequest, Question, Refusal, Reque
 use runloom_core::id::{CommandId, OpId, RequestId};
 use runloom_core::input::{AbortCause, Input, Respond};
 use runloom_core::model::{Completion, FinalCall, Finish, ModelItem};
+use runloom_core::observe::ObserverFault;
 use runloom_core::time::Time;
 use runloom_core::tool::{
     Access, Ask, Preparation, Resource, ToolAsk, ToolEnd, ToolFault, ToolItem, ToolOutput, ToolVisibility,
@@ -90,6 +91,13 @@ fn of_op(op: OpId, state: &Op) -> Vec<Input> {
             let ask = Verdict::Ask { reason: "it writes".into(), timeout: None };
             let all = [Verdict::Allow(*binding), Verdict::Deny { reason: "no".into() }, ask];
             all.into_iter().map(|verdict| Input::Authorized { op, verdict }).collect()
+        }
+        Op::Observe(request) => {
+            let of = |result: Result<(), _>| Input::Observed { op, result: result.map_err(Box::new) };
+            let part = ObserverFault::new(request.through(), "no");
+            // Most are accepted, or no run would come far.
+            let accepted = (0..24).map(|_| of(Ok(())));
+            accepted.chain([of(Err(request.refuse("no"))), of(Err(part))]).collect()
         }
         Op::Respond => {
             let all = [None, Some(HostAnswer::allow()), Some(HostAnswer::value("\"x\""))];

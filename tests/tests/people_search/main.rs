@@ -54,7 +54,7 @@ fn every_short_sequence_keeps_the_laws() {
         let other = TOOLS[(at + 1) % TOOLS.len()];
         for answerers in [(true, false), (true, true), (false, false)] {
             let (handle, responder) = answerers;
-            let mut world = World::new(Answerers { handle, responder }, at % 2 == 1);
+            let mut world = World::new(Answerers { handle, responder }, at % 2 == 1, 0);
             world.calls(&[tool, other]);
             visit(&world, 3, &mut count);
         }
@@ -72,12 +72,16 @@ impl Reached {
             let kind = envelope.event.kind().as_str();
             *self.0.entry(kind.into()).or_default() += 1;
             let detail = match &envelope.event {
+                Event::RunFailed(failed) => failed.error.code(),
                 Event::ToolFinished(result) => result.status.as_str(),
                 Event::HostInputAnswered(answered) => answered.source.as_str(),
                 Event::HostInputFailed(failed) => failed.error.as_str(),
                 _ => continue,
             };
             *self.0.entry(format!("{kind} {detail}")).or_default() += 1;
+        }
+        if world.checked.run().outcome().is_some_and(|outcome| outcome.durability.is_some()) {
+            *self.0.entry("not durable".into()).or_default() += 1;
         }
         let end = match world.checked.run().outcome().map(|outcome| &outcome.result) {
             None => "live",
@@ -109,6 +113,8 @@ impl Reached {
             "tool.finished panicked",
             "tool.finished interrupted(not_started)",
             "tool.finished interrupted(outcome_unknown)",
+            "run.failed observer_failed",
+            "not durable",
             "end completed",
             "end cancelled",
             "end failed",
@@ -120,7 +126,7 @@ impl Reached {
 fn walk(seed: u64) -> World {
     let mut random = Random::new(seed);
     let answerers = Answerers { handle: random.chance(80), responder: random.chance(40) };
-    let mut world = World::new(answerers, random.chance(30));
+    let mut world = World::new(answerers, random.chance(30), [0, 0, 1, 2][(seed % 4) as usize]);
     if random.chance(5) {
         world.checked.set_depth(Depth::Whole);
     }
@@ -144,7 +150,7 @@ fn walk(seed: u64) -> World {
     world
 }
 
-// proves: H1, H2, H6, T2, W5, W8, W9, W10
+// proves: H1, H2, H6, L5, T2, W5, W8, W9, W10
 #[test]
 fn long_walks_keep_the_laws_over_all_their_parts() {
     let asked = std::env::var("RUNLOOM_PEOPLE").ok();

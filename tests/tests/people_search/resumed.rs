@@ -56,7 +56,7 @@ fn next(world: &World, returned: &mut BTreeSet<u32>, order: usize) -> Option<Inp
 
 /// Plays a batch, suspended at the points of `mask`; the world at its end, and how many points there were.
 fn play(batch: &[&str], order: usize, mask: u64) -> (World, u32) {
-    let mut world = World::new(Answerers { handle: true, responder: false }, false);
+    let mut world = World::new(Answerers { handle: true, responder: false }, false, 0);
     world.calls(batch);
     let (mut points, mut returned) = (0, BTreeSet::new());
     for _ in 0..200 {

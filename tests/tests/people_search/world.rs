@@ -8,6 +8,7 @@ use runloom_core::input::{Answerers, Input, Reader, Start};
 use runloom_core::laws::{Checked, Depth};
 use runloom_core::message::Part;
 use runloom_core::model::{Completion, FinalCall, Finish, ModelItem, ModelSpec};
+use runloom_core::observe::ObserveRequest;
 use runloom_core::outcome::RunResult;
 use runloom_core::output::{Output, Work};
 use runloom_core::suspend::{Resume, Suspended};
@@ -19,7 +20,7 @@ use std::time::Duration;
 pub(crate) const TOOLS: [&str; 8] =
     ["person", "decided", "page", "form", "prep", "alone", "hidden", "writer"];
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Op {
     Model,
     Begun,
@@ -27,6 +28,7 @@ pub(crate) enum Op {
     Prepare,
     Authorize(runloom_core::tool::Binding),
     Respond,
+    Observe(Arc<ObserveRequest>),
 }
 
 #[derive(Clone, Debug)]
@@ -70,13 +72,14 @@ fn config() -> Arc<Config> {
 
 impl World {
     /// A run that waits for its model.
-    pub(crate) fn new(answerers: Answerers, suspends: bool) -> Self {
+    pub(crate) fn new(answerers: Answerers, suspends: bool, observers: u32) -> Self {
         let session = SessionId::new("s").unwrap();
         let (input, model) = (vec![Part::Text("hello".into())], Arc::new(ModelSpec::new("m")));
         let start = Start::new(session, Revision(0), History::default(), input, model)
             .tools(specs())
             .reader(Reader::Unattended)
             .answerers(answerers)
+            .observers(observers)
             .suspends(suspends);
         let config = config();
         let mut world = Self {
@@ -124,6 +127,7 @@ impl World {
         let mut resume =
             Resume::new(Arc::clone(value), start.session, start.revision, start.history, start.model);
         (resume.tools, resume.reader, resume.answerers) = (start.tools, start.reader, start.answerers);
+        resume.observers = start.observers;
         resume.approvals = approvals.unwrap_or_default();
         resume
     }
@@ -156,6 +160,7 @@ impl World {
             | Input::Tool { op, item: ToolItem::Done(_) }
             | Input::Prepared { op, .. }
             | Input::Authorized { op, .. }
+            | Input::Observed { op, .. }
             | Input::Responded { op, .. } => Some(*op),
             _ => None,
         };
@@ -186,6 +191,7 @@ impl World {
                     Work::Prepare(_) => Op::Prepare,
                     Work::Authorize(request) => Op::Authorize(request.binding),
                     Work::Respond(_) => Op::Respond,
+                    Work::Observe(request) => Op::Observe(Arc::clone(request)),
                     other => panic!("{other:?}"),
                 };
                 self.ops.push((*op, state));

@@ -22,7 +22,7 @@ pub(crate) struct Stage {
     request: Option<Arc<runloom_core::model::ModelRequest>>,
     asked: Vec<(OpId, Arc<AuthorizeRequest>)>,
     ended: bool,
-    /// How many requests there were to observers.
+    /// The number of the last request to an observer.
     observations: u64,
     /// A run that was put aside.
     value: Option<Arc<Suspended>>,
@@ -139,7 +139,9 @@ impl Stage {
                     self.model = Some(*op);
                     self.request = Some(Arc::clone(request));
                 }
-                Output::Begin { work: Work::Observe(_), .. } => self.observations += 1,
+                Output::Begin { op, work: Work::Observe(_) } => {
+                    self.observations = op.observation().unwrap_or_default();
+                }
                 Output::Begin { op, work: Work::Authorize(request) } => {
                     self.asked.push((*op, Arc::clone(request)));
                 }
