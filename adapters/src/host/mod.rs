@@ -248,7 +248,8 @@ impl<F: Flavour> HostBuilder<F> {
         Ok(Host { parts: Arc::new(parts) })
     }
 
-    /// Histories are shortened by the model's own provider ([`LocalModel::compact`]), and not by a compactor.
+    /// Histories are shortened by the model's own provider ([`LocalModel::compact`]), and not by a compactor. Models behind
+    /// HTTP can do it where their codec can, as [`Anthropic::compaction`](crate::core::provider::anthropic::Anthropic::compaction).
     pub fn compact_natively(mut self) -> Self {
         self.native = true;
         self
