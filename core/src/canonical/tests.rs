@@ -138,6 +138,7 @@ fn strings_are_read_at_every_length_and_place() {
     }
 }
 
+// bounds: canonical JSON
 #[test]
 fn size_count_and_depth_are_bounded() {
     let with = |json: &str, bounds: Bounds| {
@@ -146,16 +147,20 @@ fn size_count_and_depth_are_bounded() {
     let all = Bounds::default();
     let json = "[1,{\"a\":[]}]";
     let len = json.len() as u64;
+    assert!(with(json, Bounds { bytes: len + 1, ..all }).is_ok());
     assert!(with(json, Bounds { bytes: len, ..all }).is_ok());
     let problem = P::TooLarge { limit: len - 1, observed: len };
     assert_eq!(with(json, Bounds { bytes: len - 1, ..all }), Err((0, problem)));
+    assert!(with(json, Bounds { values: 5, ..all }).is_ok());
     assert!(with(json, Bounds { values: 4, ..all }).is_ok());
     assert_eq!(with(json, Bounds { values: 3, ..all }), Err((8, P::TooMany { limit: 3 })));
+    assert!(with(json, Bounds { depth: 4, ..all }).is_ok());
     assert!(with(json, Bounds { depth: 3, ..all }).is_ok());
     assert_eq!(with(json, Bounds { depth: 2, ..all }), Err((8, P::TooDeep { limit: 2 })));
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
         let deep = |n: usize| format!("{}0{}", open.repeat(n), close.repeat(n));
         let most = Bounds { depth: usize::MAX, ..all };
+        assert!(with(&deep(MAX_DEPTH - 1), most).is_ok());
         assert!(with(&deep(MAX_DEPTH), most).is_ok());
         let at = (MAX_DEPTH * open.len()) as u64;
         assert_eq!(with(&deep(MAX_DEPTH + 1), most), Err((at, P::TooDeep { limit: MAX_DEPTH })));

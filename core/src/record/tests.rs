@@ -250,6 +250,7 @@ fn pages_end_where_their_bounds_do() {
     assert!(page(12, 0, all).is_err(), "a page of nothing would never get on");
 }
 
+// bounds: recorded log
 #[test]
 fn logs_are_bounded() {
     let text = text(1, &WHOLE);
@@ -259,6 +260,7 @@ fn logs_are_bounded() {
     };
     let len = text.len() as u64;
     assert_eq!(with(RecordBounds { bytes: len, events: 17, ..all }), Ok(()));
+    assert_eq!(with(RecordBounds { bytes: len + 1, events: 18, ..all }), Ok(()));
     let large = with(RecordBounds { bytes: len - 1, ..all });
     assert_eq!(large, Err(format!("line 1: {len} bytes are more than {}", len - 1)));
     assert_eq!(with(RecordBounds { events: 16, ..all }), Err("line 17: more than 16 events".into()));
@@ -268,6 +270,7 @@ fn logs_are_bounded() {
         ..all
     };
     assert_eq!(with(event(longest, 11)), Ok(()));
+    assert_eq!(with(event(longest + 1, 12)), Ok(()));
     assert!(with(event(longest - 1, 11)).is_err_and(|text| text.contains("more than")));
     assert!(with(event(longest, 10)).is_err_and(|text| text.ends_with("more than 10 values")));
 }
