@@ -1,11 +1,12 @@
 //! Reads recorded streams and logs: `inspect -- decode --provider anthropic < stream.sse`,
 //! `inspect -- verify < events.jsonl`, `inspect -- fold < events.jsonl`, `inspect -- canonicalize < in.json`,
-//! `inspect -- log page FILE --after N`, `inspect -- timeline LOG.jsonl > out.html`.
+//! `inspect -- log page FILE --after N`, `inspect -- replay JOURNAL`, `inspect -- timeline LOG.jsonl > out.html`.
 
 use runloom_examples::agui::{self, Answer};
 use runloom_examples::decode::{self, Command, Format, HELP};
 use runloom_examples::page;
 use runloom_examples::record::{PageOf, canonicalize};
+use runloom_examples::replay::{self, Stopped};
 use runloom_examples::screen::{complain, is_gone};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
         Ok(Command::Fold) => answer(agui::fold),
         Ok(Command::Timeline(log)) => timeline(&log),
         Ok(Command::Canonicalize) => canonical(),
+        Ok(Command::Replay(journal)) => replay(&journal),
         Ok(Command::LogPage(page)) => log_page(&page),
         Err(error) => {
             complain(format_args!("inspect: {error}\nTry --help."));
@@ -89,6 +91,32 @@ fn log_page(page: &PageOf) -> ExitCode {
         }
         Err(error) => {
             complain(format_args!("inspect: {}: {error}", page.file.display()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn replay(path: &Path) -> ExitCode {
+    let journal = match std::fs::read(path) {
+        Ok(journal) => journal,
+        Err(error) => {
+            complain(format_args!("inspect: {}: {error}", path.display()));
+            return ExitCode::FAILURE;
+        }
+    };
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let replayed = replay::replay(&journal, &mut out);
+    match replayed.and_then(|()| Ok(out.flush()?)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Stopped::Output(error)) if is_gone(&error) => ExitCode::SUCCESS,
+        Err(Stopped::Output(error)) => {
+            complain(format_args!("inspect: standard output: {error}"));
+            ExitCode::FAILURE
+        }
+        Err(Stopped::Journal(words)) => {
+            // What was the same comes before the words about the rest.
+            let _ = out.flush();
+            complain(format_args!("inspect: {words}"));
             ExitCode::FAILURE
         }
     }

@@ -22,6 +22,7 @@ Usage: cargo run --example inspect -- decode --provider anthropic|openai-chat < 
        cargo run --example inspect -- fold < events.jsonl
        cargo run --example inspect -- canonicalize < in.json
        cargo run --example inspect -- log page FILE [--after N] [--max-events N] [--max-bytes N]
+       cargo run --example inspect -- replay JOURNAL
        cargo run --example inspect -- timeline LOG.jsonl > out.html
 
 decode reads a model's streamed answer and prints one JSON object:
@@ -42,6 +43,9 @@ fold reads AG-UI events, one on a line, and prints what a client would hold at t
 timeline draws a run: it reads the run's log, one event on a line as `agent -- --json` prints it, and prints one HTML page
 that needs nothing else. The log may begin late and may have no end.
 
+replay feeds a run's journal to a fresh machine, compares each event with the one that was recorded, and prints the log,
+one event on a line. At the first difference both sides stand on standard error.
+
 canonicalize reads one JSON value and prints its canonical form (RFC 8785), without a line's end.
 
 log page prints what follows event N (0 if absent) of a recorded log, one event on a line as it was recorded: at most
@@ -50,8 +54,8 @@ log page prints what follows event N (0 if absent) of a recorded log, one event 
 `last` is the N of the next page. A log is checked as a whole, whatever page is asked for. An N that does not fit the log
 is refused with the N from which to go on.
 
-Exit status: 0 decoded, kept, consumed or printed, also when the stream holds an error; 1 unreadable (with the offset of
-the byte or the number of the line on standard error), rejected, truncated or not there; 2 wrong usage.
+Exit status: 0 decoded, kept, consumed, replayed or printed, also when the stream holds an error; 1 unreadable (with the offset of
+the byte or the number of the line on standard error), rejected, truncated, diverged or not there; 2 wrong usage.
 ";
 
 /// A format of streams.
@@ -72,6 +76,8 @@ pub enum Command {
     Verify(Mode),
     /// To fold events.
     Fold,
+    /// To replay the journal in this file.
+    Replay(PathBuf),
     /// To draw the log in this file.
     Timeline(PathBuf),
     /// To write canonical JSON.
@@ -121,17 +127,18 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, UsageE
     if let Some((name, _)) = page.first() {
         return Err(UsageError::new(format_args!("--{name} is for log page")));
     }
-    if let (["timeline", _], None, None) = (&what[..], format, mode) {
-        return Ok(Command::Timeline(PathBuf::from(words.pop().unwrap_or_default())));
+    if let ([name @ ("timeline" | "replay"), _], None, None) = (&what[..], format, mode) {
+        let file = PathBuf::from(words.pop().unwrap_or_default());
+        return Ok(if *name == "replay" { Command::Replay(file) } else { Command::Timeline(file) });
     }
-    // Only this one takes a file here.
-    let most = if what.first() == Some(&"timeline") { 2 } else { 1 };
+    // Only these take a file here.
+    let most = if matches!(what.first(), Some(&"timeline" | &"replay")) { 2 } else { 1 };
     if let Some(extra) = what.get(most) {
         return Err(UsageError::new(format_args!("unexpected {extra:?}")));
     }
     let what = what.first().copied();
     match (what, format, mode) {
-        (None, ..) => Err(UsageError::new(format_args!("there are six things to do: {THINGS}"))),
+        (None, ..) => Err(UsageError::new(format_args!("there are seven things to do: {THINGS}"))),
         (Some("decode"), None, None) => {
             Err(UsageError::new("--provider is missing: anthropic or openai-chat"))
         }
@@ -140,10 +147,11 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, UsageE
         (Some("fold"), None, None) => Ok(Command::Fold),
         (Some("canonicalize"), None, None) => Ok(Command::Canonicalize),
         (Some("timeline"), None, None) => Err(UsageError::new("the file is missing: timeline LOG.jsonl")),
-        (Some("decode" | "fold" | "canonicalize" | "timeline"), _, Some(_)) => {
+        (Some("replay"), None, None) => Err(UsageError::new("the file is missing: replay JOURNAL")),
+        (Some("decode" | "fold" | "canonicalize" | "timeline" | "replay"), _, Some(_)) => {
             Err(UsageError::new("--mode is for verify"))
         }
-        (Some("verify" | "fold" | "canonicalize" | "timeline"), Some(_), _) => {
+        (Some("verify" | "fold" | "canonicalize" | "timeline" | "replay"), Some(_), _) => {
             Err(UsageError::new("--provider is for decode"))
         }
         (Some(other), ..) => Err(UsageError::new(format_args!("unexpected {other:?}; there are {THINGS}"))),
@@ -151,7 +159,7 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, UsageE
 }
 
 /// What the program can do.
-const THINGS: &str = "decode, verify, fold, canonicalize, log and timeline";
+const THINGS: &str = "decode, verify, fold, canonicalize, log, replay and timeline";
 
 fn mode_named(name: &str) -> Result<Mode, UsageError> {
     match name {
@@ -205,6 +213,7 @@ mod tests {
         assert_eq!(parsed("verify --mode stream"), Ok(Command::Verify(Mode::Stream)));
         assert_eq!(parsed("verify --mode=single"), Ok(Command::Verify(Mode::SingleRun)));
         assert_eq!(parsed("fold"), Ok(Command::Fold));
+        assert_eq!(parsed("replay a.journal"), Ok(Command::Replay(PathBuf::from("a.journal"))));
         assert_eq!(parsed("timeline a.jsonl"), Ok(Command::Timeline(PathBuf::from("a.jsonl"))));
         assert_eq!(parsed("canonicalize"), Ok(Command::Canonicalize));
         let page = |options: &[(&str, &str)]| {
@@ -238,6 +247,7 @@ mod tests {
             ("fold --mode single", "--mode"),
             ("fold --provider anthropic", "--provider"),
             ("verify verify", "verify"),
+            ("replay", "JOURNAL"),
             ("timeline", "LOG.jsonl"),
             ("timeline a b", "\"b\""),
             ("timeline a --mode single", "--mode"),

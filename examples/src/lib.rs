@@ -15,6 +15,7 @@ pub mod http1;
 pub mod interrupt;
 pub mod page;
 pub mod record;
+pub mod replay;
 pub mod report;
 pub mod screen;
 pub mod server;

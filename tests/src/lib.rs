@@ -2,6 +2,7 @@
 
 pub mod bare;
 pub mod corpora;
+pub mod finish;
 
 /// The Rust code of README.md, compiled and run as documentation tests.
 #[cfg(doctest)]

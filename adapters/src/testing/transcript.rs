@@ -184,6 +184,7 @@ fn input_name(input: &Input) -> String {
             let cancelled = if resume.cancelled { " cancelled" } else { "" };
             format!("resume behind {}{cancelled}", resume.suspended.last_seq())
         }
+        Input::Recover(recover) => format!("recover {:?}", recover.reader).to_lowercase(),
         Input::Visibility(change) => format!("visibility {}", visibility(change)),
         Input::Taken { through } => format!("taken {through}"),
         Input::ConsumerGone { awaited } => {

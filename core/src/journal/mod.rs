@@ -81,6 +81,13 @@ pub struct JournalError {
     pub problem: JournalProblem,
 }
 
+impl JournalError {
+    /// What is wrong with a line.
+    pub const fn new(line: u64, problem: JournalProblem) -> Self {
+        Self { line, problem }
+    }
+}
+
 /// What is wrong with a line of a journal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -14,7 +14,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-const FINISHES: [Finish; 9] = [
+pub(super) const FINISHES: [Finish; 9] = [
     Finish::Stop,
     Finish::StopSequence,
     Finish::ToolCalls,

@@ -12,6 +12,7 @@ mod mcp;
 mod people;
 mod program;
 mod recorded_logs;
+mod replay;
 mod secrets;
 mod server;
 mod sub_agent;

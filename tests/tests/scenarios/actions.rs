@@ -1,10 +1,11 @@
 //! What happens in a scenario: each line one input.
 
 use crate::people;
+use crate::setup::answerers;
 use crate::stage::Stage;
 use crate::words::{Words, number, span};
 use runloom_core::id::{CommandId, OpId, RequestId, Seq};
-use runloom_core::input::{AbortCause, Input, Respond};
+use runloom_core::input::{AbortCause, Answerers, Input, Reader, Recover, Respond};
 use runloom_core::message::{Image, ImageData, Part, ProviderContext};
 use runloom_core::model::{
     Activity, CallDelta, Completion, FinalCall, Finish, ModelItem, Problem, ProblemKind,
@@ -36,6 +37,7 @@ pub(crate) fn input(stage: &Stage, line: &str) -> Input {
             "handle_dropped" => AbortCause::HandleDropped,
             "driver_dropped" => AbortCause::DriverDropped,
             "driver_panicked" => AbortCause::DriverPanicked,
+            "process_lost" => AbortCause::ProcessLost,
             _ => AbortCause::Shutdown,
         }),
         "tool" => {
@@ -70,7 +72,7 @@ pub(crate) fn input(stage: &Stage, line: &str) -> Input {
             let op = OpId(number(words.next()));
             Input::Prepared { op, result: Err(Box::new(fault(&mut words))) }
         }
-        "respond" | "responder" | "handle_gone" | "suspend" | "resume" | "visibility" => {
+        "respond" | "responder" | "handle_gone" | "suspend" | "resume" | "recover" | "visibility" => {
             people_do(stage, line)
         }
         _ => {
@@ -99,6 +101,15 @@ fn people_do(stage: &Stage, line: &str) -> Input {
         }
         "handle_gone" => Input::HandleGone,
         "suspend" => Input::Suspend { command: CommandId(1) },
+        "recover" => {
+            let unattended = words.clone().next() == "unattended";
+            let reader = if unattended { Reader::Unattended } else { Reader::Primary };
+            if unattended {
+                words.next();
+            }
+            let anyone = if words.is_empty() { Answerers::default() } else { answerers(&mut words) };
+            Input::Recover(Box::new(Recover::new(reader, anyone)))
+        }
         "resume" => Input::Resume(Box::new(stage.resumption(&mut words))),
         _ => Input::Visibility(Box::new(people::visibility(&mut words))),
     }

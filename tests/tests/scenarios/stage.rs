@@ -28,12 +28,26 @@ pub(crate) struct Stage {
     value: Option<Arc<Suspended>>,
     /// How the part of the run before has ended.
     rest: Option<Arc<Outcome>>,
+    /// The run's earlier parts.
+    parts: Vec<Checked>,
     out: String,
 }
 
 impl Stage {
     /// The rendering of `script`.
     pub(crate) fn play(script: &str) -> String {
+        Self::played(script).out
+    }
+
+    /// The parts of the run that `script` steps, but for those whose machine has panicked on purpose.
+    pub(crate) fn runs(script: &str) -> Vec<Checked> {
+        let mut stage = Self::played(script);
+        let last = stage.run.take().filter(|_| !script.lines().any(|line| line.trim() == "panic"));
+        stage.parts.extend(last);
+        stage.parts
+    }
+
+    fn played(script: &str) -> Self {
         let mut stage = Self {
             setup: Setup::new(),
             run: None,
@@ -45,6 +59,7 @@ impl Stage {
             observations: 0,
             value: None,
             rest: None,
+            parts: Vec::new(),
             out: String::new(),
         };
         for line in script.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -53,7 +68,7 @@ impl Stage {
             }
         }
         stage.replay();
-        stage.out
+        stage
     }
 
     /// Equal inputs give equal logs (W8).
@@ -107,7 +122,8 @@ impl Stage {
                 self.rest =
                     self.run.as_ref().and_then(|run| run.run().outcome().cloned()).or(self.rest.take());
                 self.replay();
-                (self.run, self.ended, self.observations) = (None, false, 0);
+                self.parts.extend(self.run.take());
+                (self.ended, self.observations) = (false, 0);
                 let stepped = self.act(line);
                 self.shows(&stepped);
             }
