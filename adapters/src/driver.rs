@@ -181,6 +181,7 @@ impl<T: Timer, X: Transport> Driver<T, X> {
     fn poll_items(&mut self, cx: &mut Context<'_>, rest: &Rest, budget: &mut Budget) -> bool {
         let Some(transport) = &mut self.transport else { return false };
         self.full = rest.credit.is_zero();
+        transport.unobserved(rest.unobserved);
         let ready = transport.poll_items(cx, rest.credit, &mut self.items).is_ready();
         budget.items += self.items.len() as u64;
         ready

@@ -10,6 +10,7 @@ use crate::core::snapshot::{Snapshot, SnapshotError};
 use crate::host::{Flavour, Host, Local, Shared};
 use crate::registry::Registry;
 use crate::session::{Session, SessionShared};
+use crate::store::Epoch;
 use crate::timer::Timer;
 use std::fmt;
 use std::rc::Rc;
@@ -168,6 +169,10 @@ impl<F: Flavour, T: Timer + Clone> Engine<F, T> {
         self.inner.registry.best_effort.add(options)
     }
 
+    pub(crate) fn host(&self) -> &Host<F> {
+        &self.inner.host
+    }
+
     /// How many runs are going on.
     pub fn runs(&self) -> usize {
         self.inner.registry.len()
@@ -180,6 +185,15 @@ impl<F: Flavour, T: Timer + Clone> Engine<F, T> {
 }
 
 impl<F: Flavour, T> Inner<F, T> {
+    /// The id of a new run. Of a session that was claimed the claim is part of it: whatever was lost with an earlier
+    /// process, its ids do not come again.
+    pub(crate) fn new_run(&self, number: u64, epoch: Option<Epoch>) -> String {
+        match (&self.ids, epoch) {
+            (None, Some(epoch)) => format!("run-{epoch}-{number}"),
+            (Some(_), _) | (None, None) => self.new_id(IdKind::Run, number),
+        }
+    }
+
     /// A new id, from the host's source if there is one.
     pub(crate) fn new_id(&self, kind: IdKind, number: u64) -> String {
         match (&self.ids, kind) {
@@ -236,7 +250,8 @@ impl<F: Flavour, T: Timer + Clone> EngineBuilder<F, T> {
 impl<T> EngineBuilder<Shared, T> {
     /// With this source of ids (X3); it gets the kind and a number that counts from 1. The default is `run-1`,
     /// `session-1` and so on, which begins anew with each engine, runs behind those that a restored session knows of:
-    /// where sessions outlive it, or keys of calls leave it (T6), ids must not come again. Ids have 1 to 256 bytes and no control characters, and a session's runs must
+    /// where sessions outlive it, or keys of calls leave it (T6), ids must not come again. Sessions that a keeper has opened
+    /// have runs `run-1-1` and so on, with the number of the claim. Ids have 1 to 256 bytes and no control characters, and a session's runs must
     /// differ.
     pub fn ids(mut self, ids: impl Fn(IdKind, u64) -> String + Send + Sync + 'static) -> Self {
         self.ids = Some(Arc::new(move |(kind, number)| ids(kind, number)));
@@ -247,7 +262,8 @@ impl<T> EngineBuilder<Shared, T> {
 impl<T> EngineBuilder<Local, T> {
     /// With this source of ids (X3); it gets the kind and a number that counts from 1. The default is `run-1`,
     /// `session-1` and so on, which begins anew with each engine, runs behind those that a restored session knows of:
-    /// where sessions outlive it, or keys of calls leave it (T6), ids must not come again. Ids have 1 to 256 bytes and no control characters, and a session's runs must
+    /// where sessions outlive it, or keys of calls leave it (T6), ids must not come again. Sessions that a keeper has opened
+    /// have runs `run-1-1` and so on, with the number of the claim. Ids have 1 to 256 bytes and no control characters, and a session's runs must
     /// differ.
     pub fn ids(mut self, ids: impl Fn(IdKind, u64) -> String + 'static) -> Self {
         self.ids = Some(Rc::new(move |(kind, number)| ids(kind, number)));

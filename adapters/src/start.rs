@@ -2,20 +2,24 @@
 
 use crate::CancellationToken;
 use crate::boundary::BoundaryPort;
+use crate::core::config::Config;
 use crate::core::error::Misuse;
-use crate::core::id::{IdError, RunId};
-use crate::core::input::{Answerers, Reader, Start};
+use crate::core::id::{IdError, RunId, Seq};
+use crate::core::input::{Answerers, Reader, Recover, Start};
+use crate::core::journal::Recorder;
 use crate::core::message::Part;
 use crate::core::suspend::{Resume, ResumeError, Suspended};
-use crate::core::{Input, Outbox, Run as Machine};
+use crate::core::time::Time;
+use crate::core::{Input, Next, Outbox, Run as Machine};
 use crate::driver::Driver;
-use crate::engine::{EngineShutdown, IdKind};
+use crate::engine::EngineShutdown;
 use crate::gate::{Gate, GateKeeper, Gates};
-use crate::host::Flavour;
+use crate::host::{Flavour, HostTransport};
 use crate::run::Run;
 use crate::session::{Found, Session, SessionShared};
 use crate::shared::RunShared;
-use crate::state::RunState;
+use crate::state::{Clock, RunState};
+use crate::store::{Scribe, Tail};
 use crate::timer::Timer;
 use crate::transport::Transport;
 use std::sync::Arc;
@@ -101,6 +105,8 @@ pub struct RunSeed {
     pub token: CancellationToken,
     /// The run's way to its source of boundary inputs.
     pub(crate) boundary: Option<BoundaryPort>,
+    /// What of the run its keeper has not stored yet.
+    pub(crate) tail: Option<Arc<Tail>>,
 }
 
 /// Why a run cannot start. Nothing has changed then.
@@ -113,6 +119,9 @@ pub enum StartError {
     /// A run or another operation has the session (S2).
     #[error("the session is busy")]
     Busy,
+    /// The host has a keeper, and the session was not opened with it: its runs would not be kept.
+    #[error("the session was not opened with the host's keeper")]
+    NotKept,
     /// The input is out of bounds, or there is no room for it in the history.
     #[error(transparent)]
     Invalid(Misuse),
@@ -153,7 +162,7 @@ pub(crate) fn start<F: Flavour, T: Timer + Clone, X: Transport>(
     transport: impl FnOnce(&RunSeed) -> X,
 ) -> Result<(Run, Driver<T, X>), StartError> {
     let engine = &session.engine;
-    launch(session, options, None, transport, |begins| {
+    launch(session, options, Which::New, transport, |begins| {
         let found = begins.found;
         let (id, model) = (session.shared.id.clone(), Arc::clone(engine.host.model_spec()));
         let start = Start::new(id, found.revision, found.history, input.0, model)
@@ -179,7 +188,8 @@ pub(crate) fn resume<F: Flavour, T: Timer + Clone, X: Transport>(
     transport: impl FnOnce(&RunSeed) -> X,
 ) -> Result<(Run, Driver<T, X>), StartError> {
     let engine = &session.engine;
-    launch(session, options, Some(&Arc::clone(&suspended)), transport, |begins| {
+    let value = Arc::clone(&suspended);
+    launch(session, options, Which::Resumed(&value), transport, |begins| {
         let found = begins.found;
         let (id, model) = (session.shared.id.clone(), Arc::clone(engine.host.model_spec()));
         let mut resume = Resume::new(suspended, id, found.revision, found.history, model);
@@ -206,10 +216,76 @@ struct Begins {
     suspends: bool,
 }
 
+/// Which run is to be launched.
+enum Which<'a> {
+    New,
+    /// One that was put aside.
+    Resumed(&'a Suspended),
+    /// One whose process was lost, with the record that goes on.
+    Recovered(Box<(Machine, Scribe)>),
+}
+
+/// A machine that has made its first step here.
+struct Begun {
+    machine: Machine,
+    out: Outbox,
+    next: Next,
+    scribe: Option<Scribe>,
+    /// Behind which event its readers begin, and when that is.
+    behind: Option<(Seq, Clock)>,
+}
+
+/// A run that has not begun in this process.
+fn begin(
+    config: &Arc<Config>,
+    seed: &RunSeed,
+    now: Time,
+    resumed: Option<&Suspended>,
+    input: Input,
+) -> Result<Begun, StartError> {
+    let mut machine = Machine::new(seed.id.clone(), Arc::clone(config));
+    let part = resumed.map_or(Seq(0), Suspended::last_seq);
+    let record = |tail| Scribe::new(Recorder::new(&machine), tail, part);
+    let mut scribe = seed.tail.clone().map(record);
+    let mut out = Outbox::new();
+    let next = match &mut scribe {
+        Some(scribe) => scribe.step(&mut machine, now, input, &mut out)?,
+        None => machine.step(now, input, &mut out)?,
+    };
+    Ok(Begun { machine, out, next, scribe, behind: None })
+}
+
+/// A run that was rebuilt from its journal.
+fn begin_again(
+    (mut machine, mut scribe): (Machine, Scribe),
+    now: Time,
+    recover: Recover,
+) -> Result<Begun, StartError> {
+    let (before, at) = (machine.log().last_seq(), machine.now());
+    let mut out = Outbox::new();
+    let next = scribe.step(&mut machine, at, Input::Recover(Box::new(recover)), &mut out)?;
+    let behind = Some((before, Clock::new(now, at)));
+    Ok(Begun { machine, out, next, scribe: Some(scribe), behind })
+}
+
+/// Goes on with a run whose process was lost; as [`start`].
+pub(crate) fn go_on<F: Flavour, T: Timer + Clone>(
+    session: &Session<F, T>,
+    machine: Machine,
+    scribe: Scribe,
+    options: RunOptions,
+) -> Result<(Run, Driver<T, HostTransport<F>>), StartError> {
+    let host = session.engine.host.clone();
+    let transport = |seed: &RunSeed| HostTransport::for_run(host, seed);
+    let which = Which::Recovered(Box::new((machine, scribe)));
+    // It has its input.
+    launch(session, options, which, transport, |_| Input::HandleGone)
+}
+
 fn launch<F: Flavour, T: Timer + Clone, X: Transport>(
     session: &Session<F, T>,
     options: RunOptions,
-    resumed: Option<&Suspended>,
+    which: Which<'_>,
     transport: impl FnOnce(&RunSeed) -> X,
     first: impl FnOnce(Begins) -> Input,
 ) -> Result<(Run, Driver<T, X>), StartError> {
@@ -218,16 +294,7 @@ fn launch<F: Flavour, T: Timer + Clone, X: Transport>(
     let found = shared.reserve().ok_or(StartError::Busy)?;
     let mut reservation = Reservation(Some(shared));
     let key = engine.registry.next_run()?;
-    // The host's own code runs between reserving and occupying: no lock is held.
-    let id = match resumed {
-        Some(value) => value.run_id().clone(),
-        None => RunId::new(engine.new_id(IdKind::Run, key.number()))?,
-    };
-    if let Some(value) = resumed {
-        found.check(value).map_err(StartError::Resume)?;
-    }
-    let boundary = found.source.clone().map(BoundaryPort::new);
-    let seed = RunSeed { id, token: CancellationToken::nested(options.depth), boundary };
+    let seed = seed(session, &options, &which, &found, key.number())?;
     let transport = transport(&seed);
     let timer = engine.timer.clone();
     let now = timer.now();
@@ -236,11 +303,19 @@ fn launch<F: Flavour, T: Timer + Clone, X: Transport>(
     let cancelled = options.token.as_ref().is_some_and(CancellationToken::is_cancelled);
     let answerers = Answerers { handle: true, responder: engine.host.has_responder() };
     let begins = Begins { found, reader, cancelled, answerers, suspends: options.suspends };
-    let mut machine = Machine::new(seed.id.clone(), Arc::clone(&engine.config));
-    let mut out = Outbox::new();
-    let next = machine.step(now, first(begins), &mut out)?;
+    let begun = match which {
+        Which::New => begin(&engine.config, &seed, now, None, first(begins))?,
+        Which::Resumed(value) => begin(&engine.config, &seed, now, Some(value), first(begins))?,
+        Which::Recovered(parts) => {
+            let recover = Recover::new(reader, answerers).observers(engine.host.observers());
+            begin_again(*parts, now, recover)?
+        }
+    };
 
-    let state = RunState::new(machine, out, now, next, reader == Reader::Primary);
+    let Begun { machine, out, next, scribe, behind } = begun;
+    let then = machine.now();
+    let state = RunState::new(machine, out, then, next, reader == Reader::Primary).written_by(scribe);
+    let state = behind.into_iter().fold(state, |state, (seq, clock)| state.behind(seq, clock));
     let tokens = (seed.token, options.token);
     let registration = (Arc::clone(&engine.registry), key);
     let run = Arc::new(RunShared::new(state, seed.id.clone(), tokens, Arc::clone(shared), registration));
@@ -256,4 +331,32 @@ fn launch<F: Flavour, T: Timer + Clone, X: Transport>(
     run.poke();
     let driver = Driver::new(Arc::clone(&run), timer, transport, Gates::new(before), keeper);
     Ok((Run::new(run), driver))
+}
+
+/// What a run's transport is made for. The host's own code runs here, between reserving and occupying: no lock is held.
+fn seed<F: Flavour, T>(
+    session: &Session<F, T>,
+    options: &RunOptions,
+    which: &Which<'_>,
+    found: &Found,
+    number: u64,
+) -> Result<RunSeed, StartError> {
+    let (engine, shared) = (&session.engine, &session.shared);
+    let book = engine.host.book();
+    let epoch = book.map(|book| book.epoch(&shared.id).ok_or(StartError::NotKept)).transpose()?;
+    let (id, part) = match which {
+        Which::New => (RunId::new(engine.new_run(number, epoch))?, Seq(0)),
+        Which::Resumed(value) => {
+            found.check(value).map_err(StartError::Resume)?;
+            (value.run_id().clone(), value.last_seq())
+        }
+        Which::Recovered(parts) => (parts.0.log().run_id().clone(), Seq(0)),
+    };
+    let tail = match (which, book) {
+        (Which::Recovered(parts), _) => Some(Arc::clone(parts.1.tail())),
+        (Which::New | Which::Resumed(_), Some(book)) => book.tail(&shared.id, &id, part, 0),
+        (Which::New | Which::Resumed(_), None) => None,
+    };
+    let boundary = found.source.clone().map(BoundaryPort::new);
+    Ok(RunSeed { id, token: CancellationToken::nested(options.depth), boundary, tail })
 }

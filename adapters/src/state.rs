@@ -11,17 +11,24 @@ use crate::core::id::{CommandId, OpId, RequestId, Revision, Seq, SteerId};
 use crate::core::input::{AbortCause, Respond, Retract, SteerInput};
 use crate::core::message::Part;
 use crate::core::outcome::Outcome;
-use crate::core::output::{CancelReply, Credit, Reply, Wake};
+use crate::core::output::{CancelReply, Credit, Reply};
 use crate::core::steer::{RetractReply, SteerError};
 use crate::core::suspend::{NotSuspendable, Suspended};
 use crate::core::time::Time;
 use crate::core::tool::ToolVisibility;
-use crate::core::{Input, Next, Outbox, Output, Run as Machine};
+use crate::core::{Input, Next, Outbox, Run as Machine};
 use crate::panics::caught;
+use crate::store::Scribe;
 use crate::sync::Arc;
 use crate::wakers::{WakerSet, Woken};
 use std::collections::VecDeque;
 use std::task::Waker;
+
+mod clock;
+mod round;
+
+pub(crate) use clock::Clock;
+pub(crate) use round::{Nap, Read, Rest, Round};
 
 /// Most events that a reader takes out at once.
 const MOST_READ: usize = 64;
@@ -62,50 +69,9 @@ pub(crate) struct RunState {
     answerers: usize,
     /// The last commit of the run that its session knows.
     committed: Revision,
-}
-
-/// What a driver brings along for one round under the lock.
-pub(crate) struct Round<'a> {
-    pub(crate) now: Time,
-    /// What the transport has yielded.
-    pub(crate) items: &'a mut Vec<Input>,
-    /// Whether it was asked with no room.
-    pub(crate) full: bool,
-    /// Whether a token is cancelled.
-    pub(crate) cancelled: bool,
-    /// Whether the transport, polled at `now`, had nothing.
-    pub(crate) quiet: bool,
-    /// Where the work goes; `None` leaves it where it is.
-    pub(crate) work: Option<&'a mut Vec<Output>>,
-}
-
-/// What a round leaves for the driver to do.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Rest {
-    pub(crate) live: bool,
-    pub(crate) credit: Credit,
-    pub(crate) wake: Option<Wake>,
-    pub(crate) hard: Option<Wake>,
-    pub(crate) last: Seq,
-}
-
-/// What a reader gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Read {
-    Some,
-    Ended,
-    Waits,
-    /// Call again with a waker.
-    NeedsWaker,
-}
-
-/// Whether the driver sleeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Nap {
-    Asleep,
-    Awake,
-    /// Call again with a waker.
-    NeedsWaker,
+    /// Writes the run's journal, if a keeper keeps it.
+    scribe: Option<Scribe>,
+    clock: Clock,
 }
 
 impl RunState {
@@ -137,7 +103,19 @@ impl RunState {
             poked: false,
             ended: false,
             answerers: 1,
+            scribe: None,
+            clock: Clock::default(),
         }
+    }
+
+    /// With a journal.
+    pub(crate) fn written_by(self, scribe: Option<Scribe>) -> Self {
+        Self { scribe, ..self }
+    }
+
+    /// Goes on behind this event, by this clock.
+    pub(crate) fn behind(self, seq: Seq, clock: Clock) -> Self {
+        Self { taken: seq, told: seq, read: seq, offered: seq, clock, ..self }
     }
 
     pub(crate) fn outcome(&self) -> Option<Arc<Outcome>> {
@@ -208,14 +186,22 @@ impl RunState {
     /// Steps the machine. A panic in it closes the run from its ledger (X5). Whether the input was proper.
     fn step(&mut self, input: Input) -> bool {
         let (machine, out, now) = (&mut self.machine, &mut self.out, self.now);
-        match caught(|| machine.step(now, input, out)) {
+        let scribe = &mut self.scribe;
+        let stepped = caught(|| match scribe {
+            Some(scribe) => scribe.step(machine, now, input, out),
+            None => machine.step(now, input, out),
+        });
+        match stepped {
             Some(Ok(next)) => {
                 self.next = next;
                 true
             }
             Some(Err(_)) => false,
             None => {
-                machine.close_after_panic(out);
+                match &mut self.scribe {
+                    Some(scribe) => scribe.close_after_panic(machine, out),
+                    None => machine.close_after_panic(out),
+                }
                 self.next = Next { wake: None, hard: None, credit: Credit::ZERO, live: false };
                 true
             }
@@ -384,7 +370,7 @@ impl RunState {
     pub(crate) fn round(&mut self, round: Round<'_>) -> Rest {
         self.poked = false;
         self.asleep = false;
-        self.now = self.now.max(round.now);
+        self.now = self.now.max(self.clock.of_run(round.now));
         self.take_in(round.items, round.full);
         if round.cancelled && self.next.live {
             self.cancel();
@@ -405,9 +391,10 @@ impl RunState {
         Rest {
             live: self.next.live,
             credit: self.next.credit,
-            wake: self.next.wake,
-            hard: self.next.hard,
+            wake: self.next.wake.map(|wake| self.clock.of_engine(wake)),
+            hard: self.next.hard.map(|wake| self.clock.of_engine(wake)),
             last: self.machine.log().last_seq(),
+            unobserved: self.machine.awaits_observers(),
         }
     }
 

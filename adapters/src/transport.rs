@@ -37,6 +37,14 @@ pub trait Transport {
         let _ = (op, steer);
     }
 
+    /// Whether something is recorded that required observers have not accepted; said before each
+    /// [`poll_items`](Transport::poll_items). While it is so, the code of no tool is entered, also of one that has yielded
+    /// that it starts: after a crash the record tells whether a tool may have run (L5, H7). A transport of a run without
+    /// observers has no use for it.
+    fn unobserved(&mut self, waits: bool) {
+        let _ = waits;
+    }
+
     /// Appends items to `into`, which is empty: `Ready` with at least one, else `Pending`.
     ///
     /// Consecutive items of a model travel together, at most `room.items` of them; the one with which their encoded

@@ -199,12 +199,21 @@ pub struct Recover {
     pub reader: Reader,
     /// Who may answer requests.
     pub answerers: Answerers,
+    /// How many required observers there are, as in [`Start`]. They are asked about what those before them had not
+    /// accepted, as far as the journal tells: an observer may get events again that it has accepted.
+    pub observers: u32,
 }
 
 impl Recover {
-    /// With this reader and these answerers.
+    /// With this reader, these answerers and no required observers.
     pub const fn new(reader: Reader, answerers: Answerers) -> Self {
-        Self { reader, answerers }
+        Self { reader, answerers, observers: 0 }
+    }
+
+    /// With so many required observers.
+    #[must_use]
+    pub const fn observers(self, observers: u32) -> Self {
+        Self { observers, ..self }
     }
 }
 

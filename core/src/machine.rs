@@ -302,8 +302,9 @@ impl Machine {
 
     /// Another process carries the run: its reader begins behind what was recorded, and other people may answer. That the
     /// last reader is gone stays decided (C9).
-    pub(crate) fn taken_over(&mut self, recover: Recover) {
+    pub(crate) fn taken_over(&mut self, recover: Recover, out: &mut Outbox) {
         self.set_taken(self.log.last_seq());
+        self.observers_changed(recover.observers, out);
         self.reader = recover.reader;
         self.answerers = recover.answerers;
     }

@@ -261,6 +261,27 @@ impl Machine {
         }
     }
 
+    /// Other observers take the places of those that are gone with their process: they are asked about what was not
+    /// accepted, as far as the machine knows (H7).
+    pub(crate) fn observers_changed(&mut self, count: u32, out: &mut Outbox) {
+        let (base, ops) = (self.acknowledged(), self.observers.ops);
+        if let Some(asked) = self.observers.asked.take() {
+            out.push(Output::Abandon { op: asked.op });
+        }
+        let before = core::mem::replace(&mut self.observers, Observers::new(count, base));
+        for (seen, known) in self.observers.seen.iter_mut().zip(before.seen) {
+            *seen = known;
+        }
+        let deadline = self.config.deadlines.finalization.map(|span| self.now.after(span));
+        self.observers.deadline = before.deadline.and(deadline);
+        (self.observers.ops, self.observers.refused) = (ops, before.refused);
+        (self.observers.held, self.observers.loss) = (before.held, before.loss);
+        self.observers.advance();
+        if count == 0 {
+            self.publish_outcome();
+        }
+    }
+
     /// Nobody is asked any more about a run that is over: the rest of its record is only in the log.
     pub(crate) fn stop_observing(&mut self, reason: DurabilityReason, out: &mut Outbox) {
         if self.pending.is_none() {

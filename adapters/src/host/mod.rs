@@ -49,6 +49,7 @@ use crate::core::model::{ModelRequest, ModelSpec, Problem};
 use crate::core::observe::{MAX_OBSERVERS, ObserveRequest, ObserverFault};
 use crate::core::text::Text;
 use crate::core::tool::{AuthorizeRequest, Preparation, ToolFault, ToolInvocation, ToolSpec, ToolSpecError};
+use crate::store::{Book, Keeper, LocalSessionStore, SessionStore, Tail};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::rc::Rc;
@@ -75,6 +76,10 @@ type Compact<F> = <F as Flavour>::Function<
 >;
 type Observe<F> =
     <F as Flavour>::Function<Arc<ObserveRequest>, <F as Flavour>::Future<Result<(), ObserverFault>>>;
+type Keep<F> = <F as Flavour>::Function<
+    (Arc<Tail>, Arc<ObserveRequest>),
+    <F as Flavour>::Future<Result<(), ObserverFault>>,
+>;
 type Decide<F> =
     <F as Flavour>::Function<(Arc<AuthorizeRequest>, ApprovalContext), <F as Flavour>::Future<Approval>>;
 
@@ -93,7 +98,14 @@ struct Parts<F: Flavour> {
     decide: Option<Decide<F>>,
     respond: Option<Respond<F>>,
     compact: Option<Compact<F>>,
-    observers: Vec<Observe<F>>,
+    observers: Vec<Watch<F>>,
+    book: Option<Book>,
+}
+
+/// Whom a required observer is.
+enum Watch<F: Flavour> {
+    Observe(Observe<F>),
+    Keep(Keep<F>),
 }
 
 /// How a tool is called.
@@ -151,6 +163,11 @@ impl<F: Flavour> Host<F> {
         u32::try_from(self.parts.observers.len()).unwrap_or(u32::MAX)
     }
 
+    /// The book of the keeper, if there is one.
+    pub(crate) fn book(&self) -> Option<&Book> {
+        self.parts.book.as_ref()
+    }
+
     /// Whether a program answers requests.
     pub fn has_responder(&self) -> bool {
         self.parts.respond.is_some()
@@ -190,7 +207,8 @@ pub struct HostBuilder<F: Flavour> {
     decide: Option<Decide<F>>,
     respond: Option<Respond<F>>,
     compact: Option<Compact<F>>,
-    observers: Vec<Observe<F>>,
+    observers: Vec<Watch<F>>,
+    book: Option<Book>,
     native: bool,
 }
 
@@ -203,6 +221,7 @@ impl<F: Flavour> HostBuilder<F> {
             respond: None,
             compact: None,
             observers: Vec::new(),
+            book: None,
             native: false,
         }
     }
@@ -244,6 +263,7 @@ impl<F: Flavour> HostBuilder<F> {
             respond,
             compact,
             observers,
+            book: self.book,
         };
         Ok(Host { parts: Arc::new(parts) })
     }
@@ -352,7 +372,19 @@ impl HostBuilder<Shared> {
             let observer = Arc::clone(&observer);
             Box::pin(async move { Observer::observe(&*observer, request).await })
         });
-        self.observers.push(observe);
+        self.observers.push(Watch::Observe(observe));
+        self
+    }
+
+    /// Keeps the sessions that this keeper opens, in its store: one more required observer, behind those that were added
+    /// before, which gets each run's journal as well (L5, H7). Runs of other sessions are refused. A later keeper takes its
+    /// place.
+    pub fn keeper<S: SessionStore>(mut self, keeper: Keeper<S>) -> Self {
+        self.observers.retain(|watch| matches!(watch, Watch::Observe(_)));
+        self.book = Some(keeper.book().clone());
+        let keep: Keep<Shared> =
+            Arc::new(move |(tail, request)| Box::pin(keeper.clone().keep(tail, request)));
+        self.observers.push(Watch::Keep(keep));
         self
     }
 }
@@ -436,7 +468,19 @@ impl HostBuilder<Local> {
             let observer = Rc::clone(&observer);
             Box::pin(async move { LocalObserver::observe(&*observer, request).await })
         });
-        self.observers.push(observe);
+        self.observers.push(Watch::Observe(observe));
+        self
+    }
+
+    /// Keeps the sessions that this keeper opens, in its store: one more required observer, behind those that were added
+    /// before, which gets each run's journal as well (L5, H7). Runs of other sessions are refused. A later keeper takes its
+    /// place.
+    pub fn keeper<S: LocalSessionStore>(mut self, keeper: Keeper<S>) -> Self {
+        self.observers.retain(|watch| matches!(watch, Watch::Observe(_)));
+        self.book = Some(keeper.book().clone());
+        let keep: Keep<Local> =
+            Rc::new(move |(tail, request)| Box::pin(keeper.clone().keep_locally(tail, request)));
+        self.observers.push(Watch::Keep(keep));
         self
     }
 }

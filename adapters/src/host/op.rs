@@ -37,7 +37,10 @@ pub(super) enum Job<F: Flavour> {
 }
 
 pub(super) struct ToolJob<F: Flavour> {
+    /// Whether its start is recorded.
     pub(super) started: bool,
+    /// Whether its code was entered; not before observers have accepted its start (L5).
+    pub(super) entered: bool,
     /// `None`: the host has no such tool.
     pub(super) future: Option<F::Future<Result<ToolReturn, ToolFault>>>,
     pub(super) state: Arc<OpWaker>,
@@ -68,6 +71,11 @@ impl<F: Flavour> Job<F> {
             | Self::Compacting(_)
             | Self::Observing(..) => true,
         }
+    }
+
+    /// Whether the next look enters the code of a tool.
+    pub(super) fn is_about_to_enter(&self) -> bool {
+        matches!(self, Self::Tool(tool) if tool.started && !tool.entered)
     }
 
     /// Polls the job; what it yields is appended to `into`. Panics end it as what they are (M6, T4).
@@ -195,6 +203,7 @@ impl<F: Flavour> ToolJob<F> {
             into.push(Input::Tool { op, item: ToolItem::Started });
             return Look::Again;
         }
+        self.entered = true;
         if let (None, Some(future)) = (&self.end, &mut self.future) {
             self.end = match caught(|| Pin::new(future).poll(cx)) {
                 Some(Poll::Pending) => None,

@@ -4,6 +4,7 @@ use super::op::{Job, Look, ToolJob};
 use super::ready::{OpWaker, ReadyList};
 use super::{
     ApprovalContext, CompactionContext, Flavour, Host, ModelContext, ResponderContext, Steering, ToolContext,
+    Watch,
 };
 use crate::CancellationToken;
 use crate::boundary::BoundaryPort;
@@ -16,6 +17,7 @@ use crate::core::output::{Credit, Work};
 use crate::core::steer::Steer;
 use crate::core::tool::{ToolEnd, ToolFault, ToolInvocation};
 use crate::start::RunSeed;
+use crate::store::Tail;
 use crate::transport::Transport;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -28,12 +30,18 @@ pub struct HostTransport<F: Flavour> {
     run: RunId,
     token: CancellationToken,
     boundary: Option<BoundaryPort>,
+    /// What of the run its keeper has not stored yet.
+    tail: Option<Arc<Tail>>,
     ready: Arc<ReadyList>,
     ops: BTreeMap<OpId, Op<F>>,
     /// To be polled, in the order of their wakes.
     queue: VecDeque<OpId>,
     /// To be polled when there is room again.
     parked: Vec<OpId>,
+    /// Tools whose start is recorded and not accepted by observers.
+    starting: Vec<OpId>,
+    /// Whether observers are asked.
+    unobserved: bool,
     /// Counts the times that there was room. An operation that has yielded an item while there was none is not
     /// polled before this changes.
     rooms: u64,
@@ -56,10 +64,13 @@ impl<F: Flavour> HostTransport<F> {
             run,
             token,
             boundary: None,
+            tail: None,
             ready: Arc::default(),
             ops: BTreeMap::new(),
             queue: VecDeque::new(),
             parked: Vec::new(),
+            starting: Vec::new(),
+            unobserved: false,
             rooms: 0,
         }
     }
@@ -68,6 +79,7 @@ impl<F: Flavour> HostTransport<F> {
     pub(crate) fn for_run(host: Host<F>, seed: &RunSeed) -> Self {
         let mut transport = Self::new(host, seed.id.clone(), seed.token.clone());
         transport.boundary.clone_from(&seed.boundary);
+        transport.tail.clone_from(&seed.tail);
         transport
     }
 
@@ -103,7 +115,14 @@ impl<F: Flavour> HostTransport<F> {
             Work::Observe(request) => {
                 let after = request.after();
                 Some(match self.host.parts.observers.get(request.observer as usize) {
-                    Some(observe) => Job::Observing(F::call(observe, request), after),
+                    Some(Watch::Observe(observe)) => Job::Observing(F::call(observe, request), after),
+                    Some(Watch::Keep(keep)) => match &self.tail {
+                        Some(tail) => Job::Observing(F::call(keep, (Arc::clone(tail), request)), after),
+                        None => {
+                            let fault = ObserverFault::new(after, "the run is not kept");
+                            Job::Observing(F::ready(Err(fault)), after)
+                        }
+                    },
                     None => {
                         let fault = ObserverFault::new(after, "the host has no such observer");
                         Job::Observing(F::ready(Err(fault)), after)
@@ -145,12 +164,13 @@ impl<F: Flavour> HostTransport<F> {
         match self.host.parts.calls.get(&invocation.spec.name) {
             Some(calls) => {
                 let future = F::call(&calls.call, (invocation, cx));
-                Job::Tool(ToolJob { started: false, future: Some(future), state, end: None })
+                Job::Tool(ToolJob { started: false, entered: false, future: Some(future), state, end: None })
             }
             None => {
                 let fault = ToolFault::new("the host has no such tool").definitive();
                 Job::Tool(ToolJob {
                     started: false,
+                    entered: false,
                     future: None,
                     state,
                     end: Some(ToolEnd::Failed(Box::new(fault))),
@@ -163,6 +183,10 @@ impl<F: Flavour> HostTransport<F> {
     fn look(&mut self, id: OpId, room: Credit, into: &mut Vec<Input>) {
         // An abandoned operation may still stand in the queue.
         let Some(op) = self.ops.get_mut(&id) else { return };
+        if self.unobserved && op.job.is_about_to_enter() {
+            self.starting.push(id);
+            return;
+        }
         let full = room.is_zero();
         if full && (op.held == Some(self.rooms) || !op.job.goes_on_while_full()) {
             self.parked.push(id);
@@ -220,6 +244,13 @@ impl<F: Flavour> Transport for HostTransport<F> {
     fn deliver(&mut self, op: OpId, ticket: u64, answer: Box<Result<HostAnswer, AskError>>) {
         if let Some(op) = self.ops.get(&op) {
             op.state.asks.deliver(ticket, answer);
+        }
+    }
+
+    fn unobserved(&mut self, waits: bool) {
+        self.unobserved = waits;
+        if !waits {
+            self.queue.extend(self.starting.drain(..));
         }
     }
 

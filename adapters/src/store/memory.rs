@@ -249,10 +249,11 @@ impl SessionStore for MemoryStore {
         Ok(page(lines.map_or(&[][..], |journal| &journal.lines[..]), 0, after, most))
     }
 
-    async fn retire(&self, owner: &Owner, run: &RunId) -> Result<(), StoreError> {
+    async fn retire(&self, owner: &Owner, run: &RunId, before: Seq) -> Result<(), StoreError> {
         let mut state = lock(&self.state);
         let kept = state.owned(owner)?;
-        kept.runs.values_mut().filter(|kept| kept.run == *run).for_each(|kept| kept.journals.clear());
+        let runs = kept.runs.values_mut().filter(|kept| kept.run == *run);
+        runs.for_each(|kept| kept.journals.retain(|journal| journal.part >= before));
         Ok(())
     }
 }

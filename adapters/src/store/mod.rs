@@ -16,6 +16,7 @@
 
 mod check;
 mod error;
+mod keeper;
 mod memory;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
@@ -23,6 +24,8 @@ mod traits;
 mod values;
 
 pub use error::StoreError;
+pub(crate) use keeper::{Book, Scribe, Tail};
+pub use keeper::{Keeper, OpenError, Opened, Orphan, Resumed};
 pub use memory::MemoryStore;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;

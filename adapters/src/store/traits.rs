@@ -111,10 +111,11 @@ store_traits! {
     /// As [`claim`](Self::claim).
     fn journal(&self, id: &JournalId, after: u64, page: Page) -> Vec<Line>;
 
-    /// Forgets the journals of a run, which a snapshot has made superfluous; its events stay.
+    /// Forgets the journals of those parts of a run that began before this event, which a snapshot has made superfluous;
+    /// the events stay.
     ///
     /// # Errors
     ///
     /// [`StoreError::Fenced`]; as [`claim`](Self::claim).
-    fn retire(&self, owner: &Owner, run: &RunId) -> ();
+    fn retire(&self, owner: &Owner, run: &RunId, before: Seq) -> ();
 }

@@ -45,6 +45,7 @@ mod start;
 mod tests;
 mod tool;
 
+pub use line::is_event;
 pub use recorder::Recorder;
 pub use recover::{Recovered, recover};
 pub use replay::{Divergence, Line, Replay, ReplayError, Replayed, replay};

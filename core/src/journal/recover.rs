@@ -3,6 +3,7 @@
 use super::replay::{ReplayError, replay_whole};
 use super::{JournalBounds, Recorder};
 use crate::error::Misuse;
+use crate::id::Seq;
 use crate::input::{AbortCause, Input, Recover};
 use crate::output::{Next, Outbox};
 use crate::run::Run;
@@ -24,6 +25,8 @@ pub struct Recovered {
     /// Writes the rest of the journal. What it has waiting belongs behind the bytes that are kept: the events of the last
     /// input that the journal lacks.
     pub recorder: Recorder,
+    /// The last event that the journal has; 0, or the one before this part of the run, if it has none.
+    pub seq: Seq,
     /// How many bytes of the journal are kept: it is to be cut there before anything is appended.
     pub kept: u64,
     /// How many bytes of a last line without an end are to be cut away.
@@ -63,8 +66,9 @@ impl Recovered {
 /// As [`replay`](super::replay), except for what a crash leaves.
 pub fn recover(journal: &[u8], bounds: &JournalBounds) -> Result<Recovered, ReplayError> {
     let (replay, torn) = replay_whole(journal, bounds)?;
-    let mut recorder = Recorder::behind(replay.compared());
+    let seq = replay.compared();
+    let mut recorder = Recorder::behind(seq);
     let run = replay.into_run();
     recorder.events(&run);
-    Ok(Recovered { run, recorder, kept: journal.len() as u64 - torn, torn })
+    Ok(Recovered { run, recorder, seq, kept: journal.len() as u64 - torn, torn })
 }

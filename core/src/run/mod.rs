@@ -165,6 +165,16 @@ impl Run {
         self.m.origin.as_ref().map_or(&[], |origin| &origin.tools)
     }
 
+    /// Whether something is recorded that required observers have not accepted yet (L5).
+    pub fn awaits_observers(&self) -> bool {
+        self.m.awaits_observers()
+    }
+
+    /// Whether the run has ended; observers may still be asked about its end, and then there is no outcome yet (L5).
+    pub fn is_over(&self) -> bool {
+        self.m.is_over()
+    }
+
     /// The requests for host input that stand open, in the order in which they were asked (H1); those of a run's earlier
     /// part come first, in call order.
     pub fn requests(&self) -> &[Arc<HostRequest>] {

@@ -12,7 +12,11 @@ impl Run {
         if self.m.outcome.is_some() {
             return;
         }
-        self.m.taken_over(recover);
+        self.m.taken_over(recover, out);
+        // The record is closed: only observers are asked again.
+        if self.m.is_over() {
+            return;
+        }
         self.m.emit(Event::RunRecovered { revision: self.m.revision });
         let flow = match &mut self.phase {
             Phase::Model(call) => call.lost(&mut self.m, out),

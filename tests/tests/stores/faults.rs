@@ -194,11 +194,11 @@ impl SessionStore for Faulty {
         self.inner.journal(id, self.after(after), self.page(page)).await
     }
 
-    async fn retire(&self, owner: &Owner, run: &RunId) -> Result<(), StoreError> {
+    async fn retire(&self, owner: &Owner, run: &RunId, before: Seq) -> Result<(), StoreError> {
         match self.fault {
             Fault::NothingIsRetired => Ok(()),
             Fault::EverythingIsRetired => self.inner.delete(owner).await,
-            _ => self.inner.retire(owner, run).await,
+            _ => self.inner.retire(owner, run, before).await,
         }
     }
 }

@@ -215,8 +215,8 @@ impl SessionStore for SqliteStore {
         self.call(false, move |connection| tables::journal(connection, &id, after, page)).await
     }
 
-    async fn retire(&self, owner: &Owner, run: &RunId) -> Result<(), StoreError> {
+    async fn retire(&self, owner: &Owner, run: &RunId, before: Seq) -> Result<(), StoreError> {
         let (owner, run) = (owner.clone(), run.clone());
-        self.call(true, move |connection| tables::retire(connection, &owner, &run)).await
+        self.call(true, move |connection| tables::retire(connection, &owner, &run, before)).await
     }
 }

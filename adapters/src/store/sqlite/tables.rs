@@ -264,10 +264,15 @@ pub(super) fn journal(
     page(connection, sql, journal, after, most)
 }
 
-pub(super) fn retire(connection: &Connection, owner: &Owner, run: &RunId) -> Result<(), StoreError> {
+pub(super) fn retire(
+    connection: &Connection,
+    owner: &Owner,
+    run: &RunId,
+    before: Seq,
+) -> Result<(), StoreError> {
     owned(connection, owner)?;
     if let Some((run, _)) = run_of(connection, &owner.session, run)? {
-        connection.execute("DELETE FROM journal WHERE run = ?1", [run])?;
+        connection.execute("DELETE FROM journal WHERE run = ?1 AND part < ?2", [run, int(before.0)])?;
     }
     Ok(())
 }

@@ -157,12 +157,23 @@ pub(super) async fn retired_journals_are_gone<S: LocalSessionStore>(bench: &Benc
     for id in [&one, &two] {
         done("record", bench.store.record(&owner, &record(id, 1..=3, 1..=3)).await)?;
     }
-    done("retire", bench.store.retire(&owner, &one).await)?;
-    done("retire a run that is not there", bench.store.retire(&owner, &run("three")?).await)?;
-    let found = done("journals", bench.other.journals(&owner.session).await)?;
-    same("the journals", found.into_iter().map(|journal| journal.id.run).collect::<Vec<_>>(), vec![two])?;
+    let mut second = record(&one, [4], [1]);
+    second.part = Seq(3);
+    done("the second part", bench.store.record(&owner, &second).await)?;
+    done("retire nothing", bench.store.retire(&owner, &one, Seq(0)).await)?;
+    done("retire the first part", bench.store.retire(&owner, &one, Seq(3)).await)?;
+    done("retire a run that is not there", bench.store.retire(&owner, &run("three")?, Seq(9)).await)?;
+    let left = async || {
+        let found = done("journals", bench.other.journals(&owner.session).await)?;
+        Ok::<_, String>(
+            found.into_iter().map(|journal| (journal.id.run, journal.id.part.0)).collect::<Vec<_>>(),
+        )
+    };
+    same("the journals", left().await?, vec![(two.clone(), 0), (one.clone(), 3)])?;
     same("its lines", journal(&bench.other, &owner, &one, 0).await?, Vec::new())?;
-    same("its events", events(&bench.other, &owner, &one).await?, lines("event", 1..=3))
+    done("retire the second part", bench.store.retire(&owner, &one, Seq(4)).await)?;
+    same("the journals", left().await?, vec![(two, 0)])?;
+    same("its events", events(&bench.other, &owner, &one).await?, lines("event", 1..=4))
 }
 
 pub(super) async fn runs_are_listed_in_their_order<S: LocalSessionStore>(bench: &Bench<S>) -> Checked {

@@ -2,7 +2,7 @@
 
 use super::kit::{done, is_fenced, record, refused, run, same, snapshot};
 use super::{Bench, Checked};
-use crate::core::id::Revision;
+use crate::core::id::{Revision, Seq};
 use crate::store::{Epoch, LocalSessionStore, Owner, StoreError};
 
 pub(super) async fn claims_grow<S: LocalSessionStore>(bench: &Bench<S>) -> Checked {
@@ -36,7 +36,7 @@ pub(super) async fn an_older_claim_is_fenced<S: LocalSessionStore>(bench: &Bench
     for owner in [&old, &unclaimed, &future] {
         refused("a record", bench.store.record(owner, &fresh).await, is_fenced)?;
         refused("a deletion", bench.store.delete(owner).await, is_fenced)?;
-        refused("a retirement", bench.store.retire(owner, &id).await, is_fenced)?;
+        refused("a retirement", bench.store.retire(owner, &id, Seq(1)).await, is_fenced)?;
     }
     let expected = Some(Revision(1));
     refused("a save", bench.store.save(&old, &later, expected).await, is_fenced)?;

@@ -1,0 +1,6 @@
+//! Sessions that a keeper keeps in a store: what is recorded, and what comes back after a crash (L5, H7).
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests and their helpers")]
+
+mod crashes;
+mod runs;
+mod stage;
