@@ -89,6 +89,7 @@ mod host;
 mod models;
 mod outcome;
 mod panics;
+mod reading;
 mod registry;
 mod run;
 mod session;
@@ -130,6 +131,9 @@ pub use crate::core::model::{
 };
 pub use crate::core::outcome::{Answer, CancelCause, Ended, LateCompletion, Outcome, RunResult, StopReason};
 pub use crate::core::output::{CancelReply, Credit, Work};
+pub use crate::core::reader::{
+    After, Cursor, CursorError, Exceeded, LiveHistory, Page, ReadBounds, ReadError, ReadFault, ReadResource,
+};
 pub use crate::core::saved::{ImportBounds, ImportError, ImportProblem};
 pub use crate::core::steer::{RetractReply, Steer, SteerError, SteeringItem};
 pub use crate::core::suspend::{NotSuspendable, ResumeError, Suspended};
@@ -153,6 +157,7 @@ pub use crate::host::{
     local_responder_fn, local_tool_fn, model_fn, responder_fn, tool_fn,
 };
 pub use crate::outcome::WaitForOutcome;
+pub use crate::reading::{RunReader, Subscription};
 pub use crate::run::{Run, RunHandle};
 pub use crate::session::{Session, SessionState};
 pub use crate::start::{RunOptions, RunSeed, StartError, UserInput};

@@ -7,6 +7,7 @@ use crate::core::history::History;
 use crate::core::host_input::{HostAnswer, RespondError};
 use crate::core::id::{CommandId, OpId, RequestId, Revision, Seq, SteerId};
 use crate::core::input::{AbortCause, Respond, Retract, SteerInput};
+use crate::core::log::EventLog;
 use crate::core::message::Part;
 use crate::core::outcome::{Outcome, RunResult};
 use crate::core::output::{CancelReply, Credit, Reply, Wake};
@@ -16,6 +17,7 @@ use crate::core::time::Time;
 use crate::core::tool::ToolVisibility;
 use crate::core::{Input, Next, Outbox, Output, Run as Machine};
 use crate::panics::caught;
+use crate::reading::Readers;
 use crate::sync::Arc;
 use crate::wakers::{WakerSet, Woken};
 use std::collections::VecDeque;
@@ -46,6 +48,8 @@ pub(crate) struct RunState {
     /// The last event in the stream's buffer.
     read: Seq,
     reader: Option<Waker>,
+    /// Everyone who reads beside the primary stream.
+    readers: Readers,
     /// Who waits for the outcome, and how many of them let the handle's own stream go unread.
     pub(crate) waiters: WakerSet,
     pub(crate) waiting: usize,
@@ -83,6 +87,8 @@ pub(crate) struct Rest {
     pub(crate) wake: Option<Wake>,
     pub(crate) hard: Option<Wake>,
     pub(crate) last: Seq,
+    /// The least that a subscription may be behind.
+    pub(crate) least: Option<u64>,
 }
 
 /// What a reader gets.
@@ -123,6 +129,7 @@ impl RunState {
             told: Seq(0),
             read: Seq(0),
             reader: None,
+            readers: Readers::default(),
             waiters: WakerSet::default(),
             waiting: 0,
             discarding: 0,
@@ -176,6 +183,7 @@ impl RunState {
         if self.reader.is_some() && (self.machine.log().last_seq() > self.read || !self.next.live) {
             woken.push(self.reader.take());
         }
+        self.readers.publish(self.machine.log(), woken);
         if self.asleep && (self.poked || !self.next.live) {
             self.asleep = false;
             woken.push(self.driver.take());
@@ -202,7 +210,7 @@ impl RunState {
     /// Steps the machine. A panic in it closes the run from its ledger (X5). Whether the input was proper.
     fn step(&mut self, input: Input) -> bool {
         let (machine, out, now) = (&mut self.machine, &mut self.out, self.now);
-        match caught(|| machine.step(now, input, out)) {
+        let proper = match caught(|| machine.step(now, input, out)) {
             Some(Ok(next)) => {
                 self.next = next;
                 true
@@ -213,7 +221,14 @@ impl RunState {
                 self.next = Next { wake: None, hard: None, credit: Credit::ZERO, live: false };
                 true
             }
-        }
+        };
+        self.readers.judge(self.machine.log());
+        proper
+    }
+
+    /// The subscriptions, and the log that they read.
+    pub(crate) fn readers(&mut self) -> (&mut Readers, &EventLog) {
+        (&mut self.readers, self.machine.log())
     }
 
     /// Tells the machine how far the primary stream has been read. While it goes unread, that is all of it, also what
@@ -425,6 +440,7 @@ impl RunState {
             wake: self.next.wake,
             hard: self.next.hard,
             last: self.machine.log().last_seq(),
+            least: self.readers.least_events(),
         }
     }
 
