@@ -101,6 +101,7 @@ mod run;
 pub mod saved;
 pub mod steer;
 pub mod suspend;
+pub mod telemetry;
 pub mod text;
 pub mod time;
 pub mod tool;

@@ -15,6 +15,7 @@ mod actions;
 mod additions;
 mod people;
 mod setup;
+mod spans;
 mod stage;
 mod words;
 

@@ -2,6 +2,7 @@
 
 use crate::actions;
 use crate::setup::{Setup, answerers};
+use crate::spans::Spanned;
 use crate::words::{Words, number, span};
 use runloom::testing::transcript;
 use runloom_core::id::{OpId, Revision, Seq};
@@ -25,6 +26,7 @@ pub(crate) struct Stage {
     /// A run that was put aside.
     value: Option<Arc<Suspended>>,
     out: String,
+    spanned: Spanned,
 }
 
 impl Stage {
@@ -40,6 +42,7 @@ impl Stage {
             ended: false,
             value: None,
             out: String::new(),
+            spanned: Spanned::new(),
         };
         for line in script.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
             if stage.run.is_some() || !stage.setup.takes(line) {
@@ -47,6 +50,7 @@ impl Stage {
             }
         }
         stage.replay();
+        stage.spanned.check();
         stage.out
     }
 
@@ -92,6 +96,7 @@ impl Stage {
             "panic" => {
                 let since = self.last_seq();
                 let outputs = self.run().panicked().unwrap_or_else(|broken| panic!("{broken}"));
+                self.spans(since);
                 self.tells(since, &outputs);
                 self.ends();
                 self.ended = false;
@@ -99,6 +104,7 @@ impl Stage {
             "resume" => {
                 self.value = Some(self.suspended());
                 self.replay();
+                std::mem::replace(&mut self.spanned, Spanned::new()).check();
                 (self.run, self.ended) = (None, false);
                 let stepped = self.act(line);
                 self.shows(&stepped);
@@ -125,6 +131,7 @@ impl Stage {
         if let Err(broken) = self.run().survives_panic() {
             panic!("{broken}\nat {line:?}, after:\n{}", self.out);
         }
+        self.spans(stepped.since);
         for output in &stepped.outputs {
             match output {
                 Output::Begin { op, work: Work::Model(request) } => {
@@ -138,6 +145,13 @@ impl Stage {
             }
         }
         stepped
+    }
+
+    /// Has telemetry follow what was recorded.
+    fn spans(&mut self, since: Seq) {
+        if let Some(run) = &self.run {
+            self.spanned.follow(run.run().log().after(since));
+        }
     }
 
     fn shows(&mut self, stepped: &Stepped) {
