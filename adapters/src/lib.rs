@@ -73,6 +73,8 @@ pub mod http1;
 pub mod mcp;
 #[cfg(feature = "smol")]
 pub mod smol;
+#[cfg(feature = "tracing")]
+pub mod telemetry;
 #[cfg(feature = "tokio")]
 pub mod tokio;
 
