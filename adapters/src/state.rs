@@ -9,6 +9,7 @@ use crate::core::history::History;
 use crate::core::host_input::{HostAnswer, RespondError};
 use crate::core::id::{CommandId, OpId, RequestId, Revision, Seq, SteerId};
 use crate::core::input::{AbortCause, Respond, Retract, SteerInput};
+use crate::core::log::EventLog;
 use crate::core::message::Part;
 use crate::core::outcome::Outcome;
 use crate::core::output::{CancelReply, Credit, Reply};
@@ -18,6 +19,7 @@ use crate::core::time::Time;
 use crate::core::tool::ToolVisibility;
 use crate::core::{Input, Next, Outbox, Run as Machine};
 use crate::panics::caught;
+use crate::reading::Readers;
 use crate::store::Scribe;
 use crate::sync::Arc;
 use crate::wakers::{WakerSet, Woken};
@@ -57,6 +59,8 @@ pub(crate) struct RunState {
     /// The last event that was offered to best-effort observers.
     pub(crate) offered: Seq,
     reader: Option<Waker>,
+    /// Everyone who reads beside the primary stream.
+    readers: Readers,
     /// Who waits for the outcome, and how many of them let the handle's own stream go unread.
     pub(crate) waiters: WakerSet,
     pub(crate) waiting: usize,
@@ -95,6 +99,7 @@ impl RunState {
             read: Seq(0),
             offered,
             reader: None,
+            readers: Readers::default(),
             waiters: WakerSet::default(),
             waiting: 0,
             discarding: 0,
@@ -160,6 +165,7 @@ impl RunState {
         if self.reader.is_some() && (self.machine.log().last_seq() > self.read || !self.next.live) {
             woken.push(self.reader.take());
         }
+        self.readers.publish(self.machine.log(), woken);
         if self.asleep && (self.poked || !self.next.live) {
             self.asleep = false;
             woken.push(self.driver.take());
@@ -191,7 +197,7 @@ impl RunState {
             Some(scribe) => scribe.step(machine, now, input, out),
             None => machine.step(now, input, out),
         });
-        match stepped {
+        let proper = match stepped {
             Some(Ok(next)) => {
                 self.next = next;
                 true
@@ -205,7 +211,14 @@ impl RunState {
                 self.next = Next { wake: None, hard: None, credit: Credit::ZERO, live: false };
                 true
             }
-        }
+        };
+        self.readers.judge(self.machine.log());
+        proper
+    }
+
+    /// The subscriptions, and the log that they read.
+    pub(crate) fn readers(&mut self) -> (&mut Readers, &EventLog) {
+        (&mut self.readers, self.machine.log())
     }
 
     /// Tells the machine how far the primary stream has been read. While it goes unread, that is all of it, also what
@@ -394,6 +407,7 @@ impl RunState {
             wake: self.next.wake.map(|wake| self.clock.of_engine(wake)),
             hard: self.next.hard.map(|wake| self.clock.of_engine(wake)),
             last: self.machine.log().last_seq(),
+            least: self.readers.least_events(),
             unobserved: self.machine.awaits_observers(),
         }
     }

@@ -107,6 +107,7 @@ pub mod saved;
 pub mod snapshot;
 pub mod steer;
 pub mod suspend;
+pub mod telemetry;
 pub mod text;
 pub mod time;
 pub mod tool;

@@ -38,6 +38,13 @@ impl Measured {
 }
 
 impl ContextState {
+    /// A state whose members are all set, and larger than real ones.
+    #[cfg(test)]
+    pub(crate) fn extreme() -> Self {
+        let measured = Some(Measured { reported: u64::MAX, local: 1, is_prefix: true });
+        Self { measured, last: Some(1 << 60), failures: 3, unproven: Some(0), told: true }
+    }
+
     /// Tokens of a context whose plain estimate is `local`: what the provider reported last, and an estimate of what
     /// came since.
     pub fn tokens(&self, local: u64) -> u64 {

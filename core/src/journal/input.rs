@@ -1,6 +1,6 @@
 //! Every input as a value, and back. Whatever is added to [`Input`] has to be added here: the compiler asks for it.
 
-use super::scalar::{number, read_number};
+use super::scalar::{number, read_number, read_small, small};
 use super::{model, start, tool};
 use crate::boundary::BoundaryAnswer;
 use crate::id::{CommandId, OpId, RequestId, Seq, SteerId};
@@ -36,8 +36,9 @@ pub(super) fn write(input: &Input) -> Node {
         Input::Start(own) => start::start(of(), own),
         Input::Resume(own) => start::resume(of(), own),
         Input::Recover(own) => {
-            let Recover { reader, answerers } = **own;
-            of().with("reader", start::reader(reader)).with("answerers", start::answerers(answerers))
+            let Recover { reader, answerers, observers } = **own;
+            let recover = of().with("reader", start::reader(reader));
+            recover.with("answerers", start::answerers(answerers)).with("observers", small(observers))
         }
         Input::Cancel { command } | Input::Suspend { command } => asked(command),
         Input::Abort(own) => of().name("cause", cause(*own)),
@@ -69,16 +70,16 @@ pub(super) fn write(input: &Input) -> Node {
             by(op).with("command", number(command.0)).maybe("parts", parts)
         }
         Input::Compacted { op, result } => model::compacted(by(op), result),
+        Input::Visibility(change) => tool::visibility(of(), change),
+        Input::Taken { through } => of().with("through", number(through.0)),
+        Input::ConsumerGone { awaited } => of().flag("awaited", *awaited),
         Input::Observed { op, result } => match result {
             Ok(()) => by(op),
             Err(fault) => {
                 let ObserverFault { accepted, message } = &**fault;
-                by(op).with("accepted", number(accepted.0)).text("message", message)
+                by(op).with("accepted", number(accepted.0)).text("refused", message)
             }
         },
-        Input::Visibility(change) => tool::visibility(of(), change),
-        Input::Taken { through } => of().with("through", number(through.0)),
-        Input::ConsumerGone { awaited } => of().flag("awaited", *awaited),
     }
     .end()
 }
@@ -120,7 +121,14 @@ fn of_work(kind: &str, fields: &mut Fields<'_>) -> Result<Option<Input>, ImportE
             let answer = parts.map_or(BoundaryAnswer::Lost, BoundaryAnswer::Input);
             Input::Boundary { op: op(fields)?, command: command(fields)?, answer }
         }
-        "observed" => Input::Observed { op: op(fields)?, result: read_observed(fields)? },
+        "observed" => {
+            let refused = fields.maybe("refused", text)?;
+            let fault = refused.map(|message| {
+                let accepted = Seq(fields.need("accepted", read_number)?);
+                Ok(Box::new(ObserverFault { accepted, message }))
+            });
+            Input::Observed { op: op(fields)?, result: fault.transpose()?.map_or(Ok(()), Err) }
+        }
         "compacted" => Input::Compacted { op: op(fields)?, result: model::read_compacted(fields)? },
         _ => return Ok(None),
     }))
@@ -134,6 +142,7 @@ fn of_host(kind: &str, fields: &mut Fields<'_>) -> Result<Input, ImportError> {
         "recover" => Input::Recover(Box::new(Recover {
             reader: fields.need("reader", start::read_reader)?,
             answerers: fields.need("answerers", start::read_answerers)?,
+            observers: fields.need("observers", read_small)?,
         })),
         "cancel" => Input::Cancel { command: command(fields)? },
         "suspend" => Input::Suspend { command: command(fields)? },
@@ -163,13 +172,6 @@ fn of_host(kind: &str, fields: &mut Fields<'_>) -> Result<Input, ImportError> {
         "consumer_gone" => Input::ConsumerGone { awaited: fields.flag("awaited")? },
         _ => return Err(fields.place.member("type").unknown("input")),
     })
-}
-
-/// What an observer said: no message means that it accepted all.
-fn read_observed(fields: &mut Fields<'_>) -> Result<Result<(), Box<ObserverFault>>, ImportError> {
-    let Some(message) = fields.maybe("message", text)? else { return Ok(Ok(())) };
-    let accepted = Seq(fields.need("accepted", read_number)?);
-    Ok(Err(Box::new(ObserverFault::new(accepted, message))))
 }
 
 fn read_parts(node: &Node, place: &Place<'_>) -> Result<alloc::vec::Vec<crate::message::Part>, ImportError> {

@@ -21,11 +21,14 @@ pub struct LiveHistory {
 }
 
 impl Run {
-    /// The conversation as it stands, with the cursor for what comes; `None` before the start.
-    pub fn live_history(&self) -> Option<LiveHistory> {
-        let history = self.candidate()?.clone();
-        let (seq, complete) = joint(self.log());
-        Some(LiveHistory { history, cursor: Cursor::new(self.log().run_id().clone(), seq), complete })
+    /// The conversation as it stands, with the cursor for what comes; of a run that has ended, as it left it, with the
+    /// cursor behind its last event.
+    pub fn live_history(&self) -> LiveHistory {
+        let (history, (seq, complete)) = match self.outcome() {
+            Some(outcome) => (outcome.history.clone(), (outcome.last_seq, true)),
+            None => (self.candidate().cloned().unwrap_or_default(), joint(self.log())),
+        };
+        LiveHistory { history, cursor: Cursor::new(self.log().run_id().clone(), seq), complete }
     }
 }
 

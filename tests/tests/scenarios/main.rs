@@ -17,6 +17,7 @@ mod additions;
 mod cuts;
 mod people;
 mod setup;
+mod spans;
 mod stage;
 mod words;
 

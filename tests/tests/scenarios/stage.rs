@@ -2,6 +2,7 @@
 
 use crate::actions;
 use crate::setup::{Setup, answerers};
+use crate::spans::Spanned;
 use crate::words::{Words, number, span};
 use runloom::testing::transcript;
 use runloom_core::id::{OpId, Revision, Seq};
@@ -31,6 +32,7 @@ pub(crate) struct Stage {
     /// The run's earlier parts.
     parts: Vec<Checked>,
     out: String,
+    spanned: Spanned,
 }
 
 impl Stage {
@@ -61,6 +63,7 @@ impl Stage {
             rest: None,
             parts: Vec::new(),
             out: String::new(),
+            spanned: Spanned::new(),
         };
         for line in script.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
             if stage.run.is_some() || !stage.setup.takes(line) {
@@ -68,6 +71,7 @@ impl Stage {
             }
         }
         stage.replay();
+        stage.spanned.check();
         stage
     }
 
@@ -113,6 +117,7 @@ impl Stage {
             "panic" => {
                 let since = self.last_seq();
                 let outputs = self.run().panicked().unwrap_or_else(|broken| panic!("{broken}"));
+                self.spans(since);
                 self.tells(since, &outputs);
                 self.ends();
                 self.ended = false;
@@ -122,6 +127,7 @@ impl Stage {
                 self.rest =
                     self.run.as_ref().and_then(|run| run.run().outcome().cloned()).or(self.rest.take());
                 self.replay();
+                std::mem::replace(&mut self.spanned, Spanned::new()).check();
                 self.parts.extend(self.run.take());
                 (self.ended, self.observations) = (false, 0);
                 let stepped = self.act(line);
@@ -149,6 +155,7 @@ impl Stage {
         if let Err(broken) = self.run().survives_panic() {
             panic!("{broken}\nat {line:?}, after:\n{}", self.out);
         }
+        self.spans(stepped.since);
         for output in &stepped.outputs {
             match output {
                 Output::Begin { op, work: Work::Model(request) } => {
@@ -165,6 +172,13 @@ impl Stage {
             }
         }
         stepped
+    }
+
+    /// Has telemetry follow what was recorded.
+    fn spans(&mut self, since: Seq) {
+        if let Some(run) = &self.run {
+            self.spanned.follow(run.run().log().after(since));
+        }
     }
 
     fn shows(&mut self, stepped: &Stepped) {

@@ -14,6 +14,7 @@ use crate::model::{
     Activity, CallDelta, Completion, FinalCall, Finish, ModelItem, ModelParameters, ModelSpec, Problem,
     ProblemKind, SteeringItem, ToolChoice,
 };
+use crate::observe::ObserverFault;
 use crate::saved::ImportBounds;
 use crate::suspend::{Resume, Suspended};
 use crate::tool::{
@@ -176,10 +177,11 @@ fn start() -> Start {
     let session = SessionId::new("s").unwrap();
     let mut start = Start::new(session, Revision(1 << 52), history(), parts(), model());
     (start.tools, start.reader, start.cancelled) = (tools(), Reader::Unattended, true);
+    start.observers = 3;
     start.approvals = Approvals::of_keys([[0; 32], [0xab; 32]]);
     start.answerers = Answerers { handle: false, responder: true };
     (start.suspends, start.boundaries, start.compacts) = (true, true, true);
-    start.context = ContextState::of_facts((Some((u64::MAX, 1, true)), Some(1 << 60), 3, Some(0)));
+    start.context = ContextState::extreme();
     start
 }
 
@@ -308,6 +310,9 @@ pub(super) fn inputs() -> Vec<Input> {
         AbortCause::ProcessLost,
     ];
     inputs.extend(causes.map(Input::Abort));
+    let fault = ObserverFault::new(Seq(3), "disk \u{0} full");
+    inputs.push(Input::Observed { op: OpId::observing(7), result: Ok(()) });
+    inputs.push(Input::Observed { op: OpId::observing(1), result: Err(Box::new(fault)) });
     inputs.extend(model_items().into_iter().map(|item| Input::Model { op: OpId(1), item }));
     inputs.extend(tool_items().into_iter().map(|item| Input::Tool { op: OpId(1), item }));
     for answer in answers() {
@@ -338,6 +343,7 @@ pub(super) fn configs() -> Vec<Config> {
         tool: Some(most),
         host_input: Some(nanos),
         compaction: None,
+        finalization: Some(long),
         run: Some(micro),
     };
     let retry = RetryPolicy {
