@@ -94,7 +94,7 @@ export function many(number) {
     for (const pair of [[0, 1], [2, 3]]) {
       for (const n of pair) add(0, 'tool.proposed', { ...call(n), arguments: '{}' });
       for (const n of pair) add(500, 'tool.started', call(n));
-      for (const n of pair) add(20_000, 'tool.finished', { ...call(n), content: [{ text: 'done' }], status: 'success' });
+      for (const n of pair) add(20_000, 'tool.finished', { ...call(n), content: [{ text: 'done' }], status: step === 99 && n === 3 ? 'failure' : 'success' });
     }
     add(0, 'step.completed', { step });
   }

@@ -40,7 +40,7 @@ async function eventually(check) {
 test('retry, overlap and cancel can be read', async () => {
   await drawn(chrome, sample('journey'), async (page) => {
     // The retry: what failed, the wait, what followed, one behind the other.
-    const [failed, wait, next] = await Promise.all([/^Attempt 1 of step 1 \(void\): failed: overloaded/, /^retry after 1.00 s/, /^Attempt 2 of step 1: done/].map((name) => box(page, name)));
+    const [failed, wait, next] = await Promise.all([/^Attempt 1 of step 1 \(void\): failed: overloaded/, /^wait 1.00 s, then retry/, /^Attempt 2 of step 1: done/].map((name) => box(page, name)));
     near(failed.right, wait.left);
     near(wait.right, next.left);
     assert.ok(wait.right - wait.left > 1.8 * (failed.right - failed.left), 'the wait is twice as long as the attempt');
@@ -87,6 +87,7 @@ test('parts of a log are drawn as what they are', async () => {
     assert.match(await page.getByRole('heading', { level: 1 }).textContent(), /Open: the log ends after /);
     assert.match((await names(page, 'attempt'))[0], /^Attempt 2: done; began before the log does, until /);
     assert.match((await names(page, 'tool')).join('\n'), /weather: open; from .*, open/);
+    assert.deepEqual(await names(page, 'run'), ['Run: open; began before the log does, open']);
     assert.ok(await page.locator('.tl-end').isHidden());
   });
   await drawn(chrome, [...lines.slice(0, 10), ...lines.slice(13)], async (page) => {
@@ -138,7 +139,7 @@ test('the keyboard reaches everything', async () => {
     await press('ArrowDown');
     assert.match(await focused(page), /^Attempt 1 of step 3/);
     await press('Home', 'ArrowDown', 'ArrowLeft');
-    assert.match(await focused(page), /^retry after 1.00 s/);
+    assert.match(await focused(page), /^wait 1.00 s, then retry/);
     assert.match(await page.locator('.tl-details').textContent(), /problemoverloaded/, 'what has the focus is shown');
     await press('End', 'Enter');
     assert.match(await focused(page), /^Details/);
@@ -245,6 +246,9 @@ test('10,000 events', async () => {
     const cells = await page.locator('.tl-cell').count();
     const all = await page.locator('*').count();
     assert.ok(cells < 2000 && all < 10_000, `${cells} cells, ${all} elements`);
+    // What did not go well shows where many are drawn as one.
+    const ill = await page.$$eval('.tl-troubles', (found) => found.map((cell) => `${cell.parentElement.parentElement.dataset.lane}: ${cell.ariaLabel}`));
+    assert.deepEqual(ill.map((name) => name.replace(/, from .*/, '').replace(/\d+ items/, 'items')), ['tool: items close together, 1 of them failed or cut short']);
     const frames = await page.evaluate(async () => {
       const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
       const times = [];
@@ -301,13 +305,13 @@ test('a live page: events come one by one', async () => {
       // More calls at once than there are rows.
       await page.evaluate(() => {
         for (let n = 0; n < 40; n += 1) {
-          const call = { call_id: `c${n}`, name: `t${n}`, ordinal: n, step: 1 };
+          const call = { call_id: `c${n}`, name: n % 2 ? 't' : `t${n}`, ordinal: n, step: 1 };
           window.timeline.append({ at: 10 + n, kind: 'tool.proposed', payload: { ...call, arguments: '{}' }, run_id: 'live', seq: 2 + 2 * n });
           window.timeline.append({ at: 10 + n, kind: 'tool.started', payload: call, run_id: 'live', seq: 3 + 2 * n });
         }
       });
       await eventually(async () => assert.equal(await page.locator('[data-lane="tool"] .tl-row').count(), 24));
-      assert.match((await names(page, 'overlap'))[0], /^40 at once: t0, t1, t2, t3, t4, t5, …/);
+      assert.match((await names(page, 'overlap'))[0], /^40 at once: t0, t ×20, t2, t4, t6, t8, …/);
     });
     await open(chrome, url, async (page) => {
       const cost = await page.evaluate(async (lines) => {
