@@ -1,9 +1,11 @@
-//! Reads recorded streams: `inspect -- decode --provider anthropic < stream.sse`, `inspect -- verify < events.jsonl`,
-//! `inspect -- fold < events.jsonl`, `inspect -- timeline LOG.jsonl > out.html`.
+//! Reads recorded streams and logs: `inspect -- decode --provider anthropic < stream.sse`,
+//! `inspect -- verify < events.jsonl`, `inspect -- fold < events.jsonl`, `inspect -- canonicalize < in.json`,
+//! `inspect -- log page FILE --after N`, `inspect -- timeline LOG.jsonl > out.html`.
 
 use runloom_examples::agui::{self, Answer};
 use runloom_examples::decode::{self, Command, Format, HELP};
 use runloom_examples::page;
+use runloom_examples::record::{PageOf, canonicalize};
 use runloom_examples::screen::{complain, is_gone};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -12,10 +14,12 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     match decode::parse(std::env::args_os().skip(1)) {
-        Ok(Command::Help) => print(HELP),
+        Ok(Command::Help) => print(HELP.as_bytes()),
         Ok(Command::Decode(format)) => decode(format),
         Ok(Command::Verify(mode)) => answer(|events| agui::verify(events, mode)),
         Ok(Command::Fold) => answer(agui::fold),
+        Ok(Command::Canonicalize) => canonical(),
+        Ok(Command::LogPage(page)) => log_page(&page),
         Ok(Command::Timeline(log)) => timeline(&log),
         Err(error) => {
             complain(format_args!("inspect: {error}\nTry --help."));
@@ -38,7 +42,7 @@ fn input() -> Option<Vec<u8>> {
 fn answer(of: impl FnOnce(&[u8]) -> Answer) -> ExitCode {
     let Some(events) = input() else { return ExitCode::FAILURE };
     let Answer { json, taken } = of(&events);
-    let printed = print(&format!("{json}\n"));
+    let printed = print(format!("{json}\n").as_bytes());
     if taken { printed } else { ExitCode::FAILURE }
 }
 
@@ -50,24 +54,49 @@ fn decode(format: Format) -> ExitCode {
         complain(format_args!("inspect: unreadable at byte {offset}: {why}"));
         return ExitCode::FAILURE;
     }
-    print(&format!("{}\n", summary.to_json()))
+    print(format!("{}\n", summary.to_json()).as_bytes())
+}
+
+fn canonical() -> ExitCode {
+    let Some(json) = input() else { return ExitCode::FAILURE };
+    match canonicalize(&json) {
+        Ok(form) => print(&form),
+        Err(error) => {
+            complain(format_args!("inspect: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn log_page(page: &PageOf) -> ExitCode {
+    match page.read() {
+        Ok((lines, facts)) => {
+            let printed = print(lines.as_bytes());
+            complain(format_args!("{facts}"));
+            printed
+        }
+        Err(error) => {
+            complain(format_args!("inspect: {}: {error}", page.file.display()));
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn timeline(path: &Path) -> ExitCode {
     let mut log = Vec::new();
     // One byte more than a page may hold tells that there are more.
-    let read = File::open(path).and_then(|file| file.take(page::MOST_BYTES as u64 + 1).read_to_end(&mut log));
+    let read = File::open(path).and_then(|file| file.take(page::MOST_BYTES + 1).read_to_end(&mut log));
     match read.map(|_| page::page(&log)) {
-        Ok(Ok(page)) => return print(&page),
+        Ok(Ok(page)) => return print(page.as_bytes()),
         Ok(Err(error)) => complain(format_args!("inspect: {}: {error}", path.display())),
         Err(error) => complain(format_args!("inspect: {}: {error}", path.display())),
     }
     ExitCode::FAILURE
 }
 
-fn print(text: &str) -> ExitCode {
+fn print(bytes: &[u8]) -> ExitCode {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_gone(&error) => ExitCode::SUCCESS,
         Err(error) => {

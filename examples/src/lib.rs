@@ -14,6 +14,7 @@ pub mod folder;
 pub mod http1;
 pub mod interrupt;
 pub mod page;
+pub mod record;
 pub mod report;
 pub mod screen;
 pub mod server;

@@ -37,6 +37,23 @@ async function eventually(check) {
   }
 }
 
+/** A live page that was given these lines and no more. */
+async function live(in_, lines, use) {
+  const { url, close } = await serve();
+  try {
+    await open(in_, url, async (page) => {
+      await page.evaluate((all) => {
+        for (const event of all) window.timeline.append(event);
+        window.timeline.finish();
+      }, lines.map((line) => JSON.parse(line)));
+      await page.waitForSelector('.tl-cell');
+      await use(page);
+    });
+  } finally {
+    close();
+  }
+}
+
 test('retry, overlap and cancel can be read', async () => {
   await drawn(chrome, sample('journey'), async (page) => {
     // The retry: what failed, the wait, what followed, one behind the other.
@@ -90,7 +107,8 @@ test('parts of a log are drawn as what they are', async () => {
     assert.deepEqual(await names(page, 'run'), ['Run: open; began before the log does, open']);
     assert.ok(await page.locator('.tl-end').isHidden());
   });
-  await drawn(chrome, [...lines.slice(0, 10), ...lines.slice(13)], async (page) => {
+  // A reader that begins anew somewhere has a gap; `inspect` refuses such a log.
+  await live(chrome, [...lines.slice(0, 10), ...lines.slice(13)], async (page) => {
     assert.ok((await facts(page)).includes('Events 11 to 13 are missing within.'));
   });
   // A run that was cancelled while it waited to try again.
@@ -103,7 +121,8 @@ test('parts of a log are drawn as what they are', async () => {
 });
 
 test('a run that was put aside goes on without a gap', async () => {
-  const line = (seq, at, kind, payload) => JSON.stringify({ at, kind, payload, run_id: 'aside', seq });
+  const sorted = (object) => Object.fromEntries(Object.entries(object).sort());
+  const line = (seq, at, kind, payload) => JSON.stringify({ at, kind, payload: sorted(payload), run_id: 'aside', seq });
   const call = { call_id: 'c', ordinal: 0, step: 1 };
   const parts = [
     line(1, 0, 'run.started', { model: 'm', revision: 0, session_id: 's' }),
@@ -178,17 +197,25 @@ test('pointing shows details, and a click keeps them', async () => {
 
 test('what a model wrote is text and nothing else', async () => {
   const evil = '</script><script>alert(1)</script><img src=x onerror=alert(2)><style>*{display:none}</style>';
-  const lines = sample('journey').map((line) => line.replaceAll('weather', evil.replaceAll('"', '')).replaceAll('requested', '__proto__'));
-  lines.splice(6, 0, JSON.stringify({ at: 500_000, kind: evil, payload: { [evil]: [evil] }, run_id: 'journey', seq: 7 }));
-  const renumbered = lines.map((line, n) => line.replace(/"seq":\d+}$/, `"seq":${n + 1}}`));
-  await drawn(chrome, renumbered, async (page) => {
+  const lines = sample('journey').map((line) => line.replaceAll('weather', evil.replaceAll('"', '')).replace('"cause":"requested"', '"cause":"__proto__"'));
+  await drawn(chrome, lines, async (page) => {
     assert.equal(await page.locator('script').count(), 2);
     assert.equal(await page.locator('img, main style, iframe').count(), 0);
     await page.getByRole('gridcell', { name: '</script><script>alert(1)</script>' }).first().click();
     assert.ok((await page.locator('.tl-details').textContent()).includes(evil));
     await page.locator('.tl-table summary').click();
     assert.ok((await page.locator('tbody').textContent()).includes(evil));
-    assert.equal((await names(page, 'other')).length, 2, 'kinds that are not known are points');
+    assert.equal(await page.locator('.tl-end').textContent(), '⊘ cancelled:   proto  ');
+  });
+});
+
+test('kinds that are not known are points, and what is malformed does no harm', async () => {
+  const events = ['__proto__', 'constructor', '<b>', 7, null, 'run.started', 'model.completed', 'tool.finished', 'host_input.answered', 'tool.started', 'text.delta']
+    .flatMap((kind) => [undefined, null, 7, [], { step: {}, problem: 7, metrics: 'x', content: [null, 7], usage: [], answer: null }].map((payload) => ({ kind, payload })));
+  const lines = [...events, null, 7, 'text', [], {}].map((event) => JSON.stringify(event));
+  await live(chrome, lines, async (page) => {
+    assert.ok((await names(page, 'other')).length >= 1);
+    assert.equal(await page.locator('main b').count(), 0);
   });
 });
 
@@ -248,7 +275,7 @@ test('10,000 events', async () => {
     assert.ok(cells < 2000 && all < 10_000, `${cells} cells, ${all} elements`);
     // What did not go well shows where many are drawn as one.
     const ill = await page.$$eval('.tl-troubles', (found) => found.map((cell) => `${cell.parentElement.parentElement.dataset.lane}: ${cell.ariaLabel}`));
-    assert.deepEqual(ill.map((name) => name.replace(/, from .*/, '').replace(/\d+ items/, 'items')), ['tool: items close together, 1 of them failed or cut short']);
+    assert.deepEqual(ill.map((name) => name.replace(/, from .*/, '').replace(/\d+ items/, 'items')), ['step', 'attempt', 'tool'].map((lane) => `${lane}: items close together, 1 of them failed or cut short`));
     const frames = await page.evaluate(async () => {
       const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
       const times = [];
@@ -263,7 +290,7 @@ test('10,000 events', async () => {
     });
     console.log(`10,000 events: inspect and load ${loaded.toFixed(0)} ms, ${cells} cells, ${all} elements; zoom and pan, two frames: median ${frames[20].toFixed(0)} ms, most ${frames[39].toFixed(0)} ms`);
     assert.ok(loaded < 60_000 && frames[20] < 1000);
-    assert.equal(await page.locator('.tl-end').textContent(), '✕ failed: internal');
+    assert.equal(await page.locator('.tl-end').textContent(), '✕ failed: server');
   });
 });
 
@@ -272,7 +299,7 @@ test('a live page: events come one by one', async () => {
   try {
     await open(chrome, url, async (page) => {
       const add = (events) => page.evaluate((all) => { for (const event of all) window.timeline.append(event); }, events.map((line) => JSON.parse(line)));
-      const [, ...lines] = sample('journey');
+      const lines = sample('journey');
       await add(lines.slice(0, 15));
       await page.getByRole('gridcell', { name: /^weather/ }).focus();
       await add(lines.slice(15, 30));

@@ -28,4 +28,5 @@ pub struct AguiAgents;
 pub struct Agui;
 
 pub mod providers;
+pub mod records;
 pub mod runs;

@@ -9,14 +9,13 @@ mod additions;
 mod fields;
 mod host_input;
 mod message;
-mod node;
 mod read;
 
+pub(crate) use crate::canonical::{Build, Node};
 pub(crate) use additions::Additions;
 pub(crate) use fields::{Fields, Place, flag, object, text};
 pub(crate) use host_input::{answer, question, read_answer, read_question, read_refusal};
 pub(crate) use message::{content, message, read_content, read_message, read_status};
-pub(crate) use node::{Build, Node};
 pub(crate) use read::{Reading, read};
 
 use crate::host_input::QuestionError;

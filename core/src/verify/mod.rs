@@ -18,7 +18,7 @@ use crate::time::{MAX_EXACT, Time};
 use attempts::{Attempt, Failed};
 use between::Between;
 use calls::Calls;
-pub use whole::{verify_log, verify_tail};
+pub use whole::{encoding, verify_log, verify_tail};
 
 /// An event that breaks the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

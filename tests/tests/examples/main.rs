@@ -7,6 +7,7 @@ mod blocking;
 mod chat;
 mod events;
 mod inspect;
+mod inspect_log;
 mod mcp;
 mod people;
 mod program;
