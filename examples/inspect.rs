@@ -62,7 +62,7 @@ fn decode(format: Format) -> ExitCode {
 fn timeline(path: &Path) -> ExitCode {
     let mut log = Vec::new();
     // One byte more than a page may hold tells that there are more.
-    let read = File::open(path).and_then(|file| file.take(page::MOST_BYTES as u64 + 1).read_to_end(&mut log));
+    let read = File::open(path).and_then(|file| file.take(page::MOST_BYTES + 1).read_to_end(&mut log));
     match read.map(|_| page::page(&log)) {
         Ok(Ok(page)) => return print(page.as_bytes()),
         Ok(Err(error)) => complain(format_args!("inspect: {}: {error}", path.display())),

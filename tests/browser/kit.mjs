@@ -40,7 +40,7 @@ export async function open(in_, url, use, { expected, ...options } = {}) {
     page.on('dialog', (dialog) => { complaints.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
     page.on('request', (request) => { if (!request.url().startsWith(url)) complaints.push(`asks for ${request.url()}`); });
     await page.goto(url);
-    await page.waitForSelector('.tl-cell');
+    await page.waitForSelector('.tl-headline:not(:empty)');
     await use(page);
     assert.deepEqual(complaints.filter((text) => !expected?.test(text)), []);
   } finally {
@@ -65,8 +65,7 @@ export async function serve() {
   const html = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Live</title><link rel="icon" href="data:,">'
     + '<link rel="stylesheet" href="/timeline.css"><main id="t"></main><script type="module" src="/live.js"></script></html>';
   const live = "import { createTimeline } from '/timeline.js';\nwindow.opened = [];\n"
-    + "window.timeline = createTimeline(document.getElementById('t'), { onSelect: (item, events) => window.opened.push([item?.title ?? null, events.length]), limit: 1000 });\n"
-    + "window.timeline.append({ at: 5, kind: 'run.started', payload: { model: 'm' }, run_id: 'live', seq: 1 });";
+    + "window.timeline = createTimeline(document.getElementById('t'), { onSelect: (item, events) => window.opened.push([item?.title ?? null, events.length]), limit: 1000 });";
   const server = http.createServer(({ url }, answer) => {
     const type = url.endsWith('.css') ? 'text/css' : url.endsWith('.js') ? 'text/javascript' : 'text/html';
     const body = url === '/' ? html : url === '/live.js' ? live : files.has(url) ? fs.readFileSync(files.get(url)) : null;
@@ -84,22 +83,37 @@ export function many(number) {
   const lines = [];
   let at = 0;
   const add = (after, kind, payload) => lines.push(JSON.stringify({ at: (at += after), kind, payload, run_id: 'many', seq: lines.length + 1 }));
-  add(0, 'run.started', { model: 'm', revision: 0, session_id: 's' });
-  for (let step = 1; lines.length < number - 1; step += 1) {
+  const begin = (step) => {
     add(10, 'step.started', { estimated_context_tokens: 1, step });
     add(0, 'model.started', { attempt: 1, model: 'm', op: step, step });
+  };
+  let step = 1;
+  add(0, 'run.started', { model: 'm', revision: 0, session_id: 's' });
+  for (; lines.length < number - 40; step += 1) {
+    begin(step);
     for (let n = 0; n < 8; n += 1) add(9_000, 'text.delta', { text: `word ${n} ` });
-    add(100, 'model.completed', { attempt: 1, finish: 'tool_calls', metrics: { time_to_first_token_us: 9_000, generation_time_us: 63_100 }, op: step, usage: {} });
+    add(100, 'model.completed', { attempt: 1, finish: 'tool_calls', metrics: { generation_time_us: 63_100, time_to_first_token_us: 9_000 }, op: step, usage: {} });
     const call = (ordinal) => ({ call_id: `c${ordinal}`, name: `tool ${ordinal}`, ordinal, step });
-    for (const pair of [[0, 1], [2, 3]]) {
-      for (const n of pair) add(0, 'tool.proposed', { ...call(n), arguments: '{}' });
+    const pairs = [[0, 1], [2, 3]];
+    for (const n of pairs.flat()) {
+      const { call_id, ...rest } = call(n);
+      add(0, 'tool.proposed', { arguments: '{}', call_id, ...rest });
+    }
+    for (const pair of pairs) {
       for (const n of pair) add(500, 'tool.started', call(n));
-      for (const n of pair) add(20_000, 'tool.finished', { ...call(n), content: [{ text: 'done' }], status: 'success' });
+      for (const n of pair) {
+        const { call_id, name, ordinal } = call(n);
+        const status = step === 99 && n === 3 ? 'failure' : 'success';
+        add(20_000, 'tool.finished', { call_id, content: [{ text: 'done' }], name, ordinal, status, step });
+      }
     }
     add(0, 'step.completed', { step });
   }
-  lines.length = number - 1;
-  add(1000, 'run.failed', { code: 'internal', message: 'stopped', retryability: 'permanent', revision: 0 });
+  begin(step);
+  while (lines.length < number - 3) add(1000, 'text.delta', { text: 'more ' });
+  add(1000, 'model.failed', { attempt: 1, op: step, position: 'partial', problem: { kind: 'server', message: 'stopped' } });
+  add(0, 'step.failed', { step });
+  add(0, 'run.failed', { code: 'server', message: 'stopped', retryability: 'permanent', revision: 0 });
   return lines;
 }
 

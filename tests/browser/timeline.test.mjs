@@ -37,10 +37,27 @@ async function eventually(check) {
   }
 }
 
+/** A live page that was given these lines and no more. */
+async function live(in_, lines, use) {
+  const { url, close } = await serve();
+  try {
+    await open(in_, url, async (page) => {
+      await page.evaluate((all) => {
+        for (const event of all) window.timeline.append(event);
+        window.timeline.finish();
+      }, lines.map((line) => JSON.parse(line)));
+      await page.waitForSelector('.tl-cell');
+      await use(page);
+    });
+  } finally {
+    close();
+  }
+}
+
 test('retry, overlap and cancel can be read', async () => {
   await drawn(chrome, sample('journey'), async (page) => {
     // The retry: what failed, the wait, what followed, one behind the other.
-    const [failed, wait, next] = await Promise.all([/^Attempt 1 of step 1 \(void\): failed: overloaded/, /^retry after 1.00 s/, /^Attempt 2 of step 1: done/].map((name) => box(page, name)));
+    const [failed, wait, next] = await Promise.all([/^Attempt 1 of step 1 \(void\): failed: overloaded/, /^wait 1.00 s, then retry/, /^Attempt 2 of step 1: done/].map((name) => box(page, name)));
     near(failed.right, wait.left);
     near(wait.right, next.left);
     assert.ok(wait.right - wait.left > 1.8 * (failed.right - failed.left), 'the wait is twice as long as the attempt');
@@ -87,9 +104,11 @@ test('parts of a log are drawn as what they are', async () => {
     assert.match(await page.getByRole('heading', { level: 1 }).textContent(), /Open: the log ends after /);
     assert.match((await names(page, 'attempt'))[0], /^Attempt 2: done; began before the log does, until /);
     assert.match((await names(page, 'tool')).join('\n'), /weather: open; from .*, open/);
+    assert.deepEqual(await names(page, 'run'), ['Run: open; began before the log does, open']);
     assert.ok(await page.locator('.tl-end').isHidden());
   });
-  await drawn(chrome, [...lines.slice(0, 10), ...lines.slice(13)], async (page) => {
+  // A reader that begins anew somewhere has a gap; `inspect` refuses such a log.
+  await live(chrome, [...lines.slice(0, 10), ...lines.slice(13)], async (page) => {
     assert.ok((await facts(page)).includes('Events 11 to 13 are missing within.'));
   });
   // A run that was cancelled while it waited to try again.
@@ -102,7 +121,8 @@ test('parts of a log are drawn as what they are', async () => {
 });
 
 test('a run that was put aside goes on without a gap', async () => {
-  const line = (seq, at, kind, payload) => JSON.stringify({ at, kind, payload, run_id: 'aside', seq });
+  const sorted = (object) => Object.fromEntries(Object.entries(object).sort());
+  const line = (seq, at, kind, payload) => JSON.stringify({ at, kind, payload: sorted(payload), run_id: 'aside', seq });
   const call = { call_id: 'c', ordinal: 0, step: 1 };
   const parts = [
     line(1, 0, 'run.started', { model: 'm', revision: 0, session_id: 's' }),
@@ -138,7 +158,7 @@ test('the keyboard reaches everything', async () => {
     await press('ArrowDown');
     assert.match(await focused(page), /^Attempt 1 of step 3/);
     await press('Home', 'ArrowDown', 'ArrowLeft');
-    assert.match(await focused(page), /^retry after 1.00 s/);
+    assert.match(await focused(page), /^wait 1.00 s, then retry/);
     assert.match(await page.locator('.tl-details').textContent(), /problemoverloaded/, 'what has the focus is shown');
     await press('End', 'Enter');
     assert.match(await focused(page), /^Details/);
@@ -177,17 +197,25 @@ test('pointing shows details, and a click keeps them', async () => {
 
 test('what a model wrote is text and nothing else', async () => {
   const evil = '</script><script>alert(1)</script><img src=x onerror=alert(2)><style>*{display:none}</style>';
-  const lines = sample('journey').map((line) => line.replaceAll('weather', evil.replaceAll('"', '')).replaceAll('requested', '__proto__'));
-  lines.splice(6, 0, JSON.stringify({ at: 500_000, kind: evil, payload: { [evil]: [evil] }, run_id: 'journey', seq: 7 }));
-  const renumbered = lines.map((line, n) => line.replace(/"seq":\d+}$/, `"seq":${n + 1}}`));
-  await drawn(chrome, renumbered, async (page) => {
+  const lines = sample('journey').map((line) => line.replaceAll('weather', evil.replaceAll('"', '')).replace('"cause":"requested"', '"cause":"__proto__"'));
+  await drawn(chrome, lines, async (page) => {
     assert.equal(await page.locator('script').count(), 2);
     assert.equal(await page.locator('img, main style, iframe').count(), 0);
     await page.getByRole('gridcell', { name: '</script><script>alert(1)</script>' }).first().click();
     assert.ok((await page.locator('.tl-details').textContent()).includes(evil));
     await page.locator('.tl-table summary').click();
     assert.ok((await page.locator('tbody').textContent()).includes(evil));
-    assert.equal((await names(page, 'other')).length, 2, 'kinds that are not known are points');
+    assert.equal(await page.locator('.tl-end').textContent(), '⊘ cancelled:   proto  ');
+  });
+});
+
+test('kinds that are not known are points, and what is malformed does no harm', async () => {
+  const events = ['__proto__', 'constructor', '<b>', 7, null, 'run.started', 'model.completed', 'tool.finished', 'host_input.answered', 'tool.started', 'text.delta']
+    .flatMap((kind) => [undefined, null, 7, [], { step: {}, problem: 7, metrics: 'x', content: [null, 7], usage: [], answer: null }].map((payload) => ({ kind, payload })));
+  const lines = [...events, null, 7, 'text', [], {}].map((event) => JSON.stringify(event));
+  await live(chrome, lines, async (page) => {
+    assert.ok((await names(page, 'other')).length >= 1);
+    assert.equal(await page.locator('main b').count(), 0);
   });
 });
 
@@ -245,6 +273,9 @@ test('10,000 events', async () => {
     const cells = await page.locator('.tl-cell').count();
     const all = await page.locator('*').count();
     assert.ok(cells < 2000 && all < 10_000, `${cells} cells, ${all} elements`);
+    // What did not go well shows where many are drawn as one.
+    const ill = await page.$$eval('.tl-troubles', (found) => found.map((cell) => `${cell.parentElement.parentElement.dataset.lane}: ${cell.ariaLabel}`));
+    assert.deepEqual(ill.map((name) => name.replace(/, from .*/, '').replace(/\d+ items/, 'items')), ['step', 'attempt', 'tool'].map((lane) => `${lane}: items close together, 1 of them failed or cut short`));
     const frames = await page.evaluate(async () => {
       const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
       const times = [];
@@ -259,7 +290,7 @@ test('10,000 events', async () => {
     });
     console.log(`10,000 events: inspect and load ${loaded.toFixed(0)} ms, ${cells} cells, ${all} elements; zoom and pan, two frames: median ${frames[20].toFixed(0)} ms, most ${frames[39].toFixed(0)} ms`);
     assert.ok(loaded < 60_000 && frames[20] < 1000);
-    assert.equal(await page.locator('.tl-end').textContent(), '✕ failed: internal');
+    assert.equal(await page.locator('.tl-end').textContent(), '✕ failed: server');
   });
 });
 
@@ -268,7 +299,7 @@ test('a live page: events come one by one', async () => {
   try {
     await open(chrome, url, async (page) => {
       const add = (events) => page.evaluate((all) => { for (const event of all) window.timeline.append(event); }, events.map((line) => JSON.parse(line)));
-      const [, ...lines] = sample('journey');
+      const lines = sample('journey');
       await add(lines.slice(0, 15));
       await page.getByRole('gridcell', { name: /^weather/ }).focus();
       await add(lines.slice(15, 30));
@@ -301,13 +332,13 @@ test('a live page: events come one by one', async () => {
       // More calls at once than there are rows.
       await page.evaluate(() => {
         for (let n = 0; n < 40; n += 1) {
-          const call = { call_id: `c${n}`, name: `t${n}`, ordinal: n, step: 1 };
+          const call = { call_id: `c${n}`, name: n % 2 ? 't' : `t${n}`, ordinal: n, step: 1 };
           window.timeline.append({ at: 10 + n, kind: 'tool.proposed', payload: { ...call, arguments: '{}' }, run_id: 'live', seq: 2 + 2 * n });
           window.timeline.append({ at: 10 + n, kind: 'tool.started', payload: call, run_id: 'live', seq: 3 + 2 * n });
         }
       });
       await eventually(async () => assert.equal(await page.locator('[data-lane="tool"] .tl-row').count(), 24));
-      assert.match((await names(page, 'overlap'))[0], /^40 at once: t0, t1, t2, t3, t4, t5, …/);
+      assert.match((await names(page, 'overlap'))[0], /^40 at once: t0, t ×20, t2, t4, t6, t8, …/);
     });
     await open(chrome, url, async (page) => {
       const cost = await page.evaluate(async (lines) => {

@@ -4,40 +4,41 @@
 //! nothing else runs, whatever a model or a tool has written; and the events stand in it as data that cannot end their
 //! element.
 
-mod log;
 mod script;
 
-pub use log::{LogError, MOST_BYTES, events};
-
+use runloom_core::record::{RecordBounds, RecordError, RecordedLog};
 use sha2::{Digest, Sha256};
 
 const STYLE: &str = include_str!("../../../wasm/www/timeline/timeline.css");
 /// What stands around the drawing.
 const AROUND: &str = "body { margin: 0; background: #fff; }\n@media (prefers-color-scheme: dark) { body { background: #15171a; } }\n";
 
-/// The page for a log: JSON Lines as `Envelope::to_json` writes them.
+/// Most bytes of a log that becomes a page; a browser has to hold all of it.
+pub const MOST_BYTES: u64 = 64 << 20;
+
+/// The page for a recorded log (L6). It may begin late, and the run may not have ended.
 ///
 /// # Errors
 ///
-/// [`LogError`] if the log cannot be read, with the line.
-pub fn page(log: &[u8]) -> Result<String, LogError> {
-    let events = events(log)?;
+/// [`RecordError`] if it is no recorded log, or one of more than [`MOST_BYTES`].
+pub fn page(log: &[u8]) -> Result<String, RecordError> {
+    let log = RecordedLog::read(log, &RecordBounds { bytes: MOST_BYTES, ..RecordBounds::default() })?;
     let (script, style) = (script::bundle(), format!("\n{AROUND}{STYLE}"));
     let policy = format!(
         "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
         hash(&script),
         hash(&style)
     );
-    let mut page = String::with_capacity(events.iter().map(|line| line.len() + 2).sum::<usize>() + 65_536);
+    let mut page = String::with_capacity(2 * usize::try_from(log.bytes()).unwrap_or(0));
     page.push_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     page.push_str(&format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n"));
     page.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     page.push_str(&format!("<title>Timeline of a run</title>\n<style>{style}</style>\n</head>\n<body>\n"));
     page.push_str("<main id=\"timeline\"><p>This page draws its run with a script.</p></main>\n");
     page.push_str("<script type=\"application/json\" id=\"events\">[\n");
-    for (n, line) in events.iter().enumerate() {
+    for (n, event) in log.events().iter().enumerate() {
         page.push_str(if n == 0 { "" } else { ",\n" });
-        embed(&mut page, line);
+        embed(&mut page, &event.to_json());
     }
     page.push_str("\n]</script>\n");
     page.push_str(&format!("<script type=\"module\">{script}</script>\n</body>\n</html>\n"));
@@ -93,7 +94,7 @@ mod tests {
 
     #[test]
     fn the_page_is_whole() {
-        let line = r#"{"at":0,"kind":"text.delta","payload":{"text":"</script>"},"run_id":"r","seq":1}"#;
+        let line = r#"{"at":0,"kind":"text.delta","payload":{"text":"</script>"},"run_id":"r","seq":2}"#;
         let page = page(line.as_bytes()).unwrap();
         assert_eq!(page.matches("</script>").count(), 2, "one for the events, one for the script");
         assert_eq!(page.matches("</style>").count(), 1);

@@ -22,6 +22,12 @@ function wordings(item) {
   return [label(item), ...ended, title, short, item.tiny ?? short].map((text) => `${mark} ${text}`).concat(mark);
 }
 
+/** What a cell of several items is called. */
+function many(number, troubles, first, last) {
+  const ill = troubles === 0 ? '' : `, ${troubles} of them failed or cut short`;
+  return `${several(number, 'item')} close together${ill}, from ${first.title} to ${last.title}; Enter enlarges`;
+}
+
 /** Draws a model into an element; `changed` hears of another view. */
 export class Chart {
   /** What is shown of time, in microseconds; null: all. */
@@ -174,6 +180,11 @@ export class Chart {
     return Math.max(low - 1, 0);
   }
 
+  /** How many items of a track that begin from one to the other did not go well. */
+  #troubles({ troubles = [] }, first, last) {
+    return troubles.length === 0 ? 0 : this.#lastBefore(troubles, 0, last.from + 0.5) - this.#lastBefore(troubles, 0, first.from);
+  }
+
   #lastBefore(track, start, time) {
     let [low, high] = [start, track.length];
     while (low < high) {
@@ -203,8 +214,10 @@ export class Chart {
     cell.classList.toggle('tl-before', first.before);
     cell.classList.toggle('tl-void', number === 1 && first.void === true);
     cell.setAttribute('aria-selected', String(this.selected === first));
-    const texts = number === 1 ? wordings(first) : [`${number}×`, ''];
-    const name = number === 1 ? sentence(this.model, first) : `${several(number, 'item')} close together, from ${first.title} to ${cluster.items[last].title}; Enter enlarges`;
+    const troubles = number === 1 ? 0 : this.#troubles(cluster.items, first, cluster.items[last]);
+    cell.classList.toggle('tl-troubles', troubles > 0);
+    const texts = number === 1 ? wordings(first) : [`${number}×`, troubles > 0 ? '!' : ''];
+    const name = number === 1 ? sentence(this.model, first) : many(number, troubles, first, cluster.items[last]);
     if (cell.getAttribute('aria-label') !== name) cell.setAttribute('aria-label', name);
     cell.style.left = `${left}px`;
     cell.style.width = `${size}px`;
@@ -244,7 +257,7 @@ export class Chart {
         this.pen = document.createElement('canvas').getContext('2d');
         this.pen.font = getComputedStyle(this.grid).font;
       }
-      wide = Math.ceil(this.pen.measureText(text).width * TEXT_SIZE) + 14;
+      wide = Math.ceil(this.pen.measureText(text).width * TEXT_SIZE) + 13;
       if (this.measured.size > 5000) this.measured.clear();
       this.measured.set(text, wide);
     }
@@ -281,7 +294,9 @@ export class Chart {
     marks.forEach((at, n) => {
       const mark = this.axis.children[n];
       setText(mark, at === 0 ? '0' : at % 1e6 === 0 ? `${at / 1e6} s` : step >= 1000 ? moment(at) : span(at));
-      mark.style.left = `${(origin + at - from) * scale}px`;
+      const x = (origin + at - from) * scale;
+      mark.style.left = `${x}px`;
+      mark.hidden = x + 60 > (to - from) * scale;
     });
   }
 

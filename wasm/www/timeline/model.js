@@ -23,6 +23,12 @@ export const LANES = [
 /** Most tracks that a lane is given; what is more stands in the last one, over each other. */
 const MOST_TRACKS = 24;
 
+/** Most names of tools that ran at the same time. */
+const NAMED = 6;
+
+/** States that must show where several items are drawn as one; a track lists the items that are in one, in order. */
+const TROUBLES = new Set(['failed', 'cancelled', 'unknown']);
+
 /**
  * A run, event after event.
  *
@@ -73,7 +79,9 @@ export class Model {
   append(event) {
     const kind = word(event?.kind);
     const payload = event?.payload !== null && typeof event?.payload === 'object' ? event.payload : {};
+    const begun = this.from !== null || kind === 'run.started' || kind === 'run.resumed';
     const at = this.#time(event, kind);
+    if (!begun) this.#beganBefore(at);
     const position = this.#store({ seq: Number(event?.seq) || 0, raw: Number(event?.at) || 0, at, kind, payload });
     this.#sequence(Number(event?.seq) || 0);
     this.runId ||= word(event?.run_id);
@@ -87,6 +95,13 @@ export class Model {
   /** No more events come. */
   finish() {
     this.finished = true;
+  }
+
+  /** The log lacks the run's beginning. */
+  #beganBefore(at) {
+    const run = this.add('run', 'bar', 'open', 'Run', at, null, null);
+    run.before = true;
+    this.open.set('run', run);
   }
 
   /** Time as drawn. It never goes back: a resumed part has the clock of its engine, and how long the run lay is unknown. */
@@ -174,6 +189,11 @@ export class Model {
     const item = this.at(key, lane, title, event);
     this.open.delete(key);
     Object.assign(item, { to: event.at, state, outcome });
+    if (TROUBLES.has(state)) {
+      const track = this.lanes.get(item.lane)[item.track];
+      track.troubles ??= [];
+      track.troubles.push(item);
+    }
     return item;
   }
 
@@ -192,8 +212,8 @@ export class Model {
   enter(key, item, event) {
     this.running.set(key, item);
     if (this.running.size < 2) return;
-    this.overlap ??= { from: event.at, names: new Set(), most: 0, item: null, events: [] };
-    for (const tool of this.running.values()) this.overlap.names.add(tool.title);
+    this.overlap ??= { from: event.at, counts: new Map(), others: false, most: 0, item: null, events: [] };
+    for (const { title } of this.overlap.most === 0 ? this.running.values() : [item]) this.#countIn(title);
     this.overlap.most = Math.max(this.overlap.most, this.running.size);
     this.overlap.events.push(event.position);
     if (this.overlap.item !== null) this.#showOverlap();
@@ -207,9 +227,17 @@ export class Model {
     this.overlap = null;
   }
 
+  /** Names a tool of the overlap; only the first few names are kept. */
+  #countIn(title) {
+    const { counts } = this.overlap;
+    if (counts.size < NAMED || counts.has(title)) counts.set(title, (counts.get(title) ?? 0) + 1);
+    else this.overlap.others = true;
+  }
+
   #showOverlap() {
     const overlap = this.overlap;
-    const names = cut([...overlap.names].slice(0, 6).join(', '), 200) + (overlap.names.size > 6 ? ', …' : '');
+    const named = [...overlap.counts].map(([title, number]) => (number === 1 ? title : `${title} ×${number}`));
+    const names = cut(named.join(', '), 200) + (overlap.others ? ', …' : '');
     if (overlap.item === null) {
       overlap.item = this.add('overlap', 'bar', 'open', '', overlap.from, null, null);
       this.overlaps.push(overlap.item);

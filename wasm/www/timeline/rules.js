@@ -93,8 +93,8 @@ function attemptBegins(m, e) {
   note(item, e.at);
   if (wait === undefined) return;
   const waited = e.at - wait.from;
-  const title = waited === 0 ? 'retry at once' : `retry after ${span(waited)}`;
-  Object.assign(wait, { title, short: 'retry', shape: waited === 0 ? 'point' : 'gap' });
+  const title = waited === 0 ? 'retry at once' : `wait ${span(waited)}, then retry`;
+  Object.assign(wait, { title, short: `wait ${span(waited)}`, tiny: 'wait', shape: waited === 0 ? 'point' : 'gap' });
   wait.events.push(e.position);
   m.retries.push({ failed: wait.after, wait, next: item });
 }
