@@ -7,7 +7,11 @@ use crate::saved::{Build, ImportError, Node, Place, flag, object};
 pub(crate) fn write_context(context: &ContextState) -> Node {
     let ContextState { measured, last, failures, unproven, told } = *context;
     let measured = measured.map(|Measured { reported, local, is_prefix }| {
-        Build::new().with("reported", exact(reported)).with("estimated", exact(local)).flag("prefix", is_prefix).end()
+        Build::new()
+            .with("reported", exact(reported))
+            .with("estimated", exact(local))
+            .flag("prefix", is_prefix)
+            .end()
     });
     Build::new()
         .maybe("measured", measured)

@@ -46,10 +46,10 @@ mod tests;
 mod tool;
 
 pub use line::is_event;
-pub(crate) use scalar::{number as exact, read_number as read_exact};
 pub use recorder::Recorder;
 pub use recover::{Recovered, recover};
 pub use replay::{Divergence, Line, Replay, ReplayError, Replayed, replay};
+pub(crate) use scalar::{number as exact, read_number as read_exact};
 
 use crate::saved::{ImportBounds, ImportError};
 

@@ -30,9 +30,7 @@ impl Spans {
             Event::RunCancelled { revision, cause } => self.run_ends(false, cancelled(*cause, *revision), e),
             Event::RunFailed(run) => self.run_ends(true, failed(run), e),
             Event::RunSuspended { revision, .. } => self.run_suspends(*revision, e),
-            Event::RunRecovered { revision } => {
-                e.event(name, self.run, Facts::default().revision(*revision))
-            }
+            Event::RunRecovered { revision } => e.event(name, self.run, Facts::default().revision(*revision)),
             Event::StepStarted { step, .. } => self.step_starts(*step, e),
             Event::StepCompleted { .. } => e.end(&mut self.step, SpanKind::Step, false, Facts::default()),
             Event::StepFailed { .. } => e.end(&mut self.step, SpanKind::Step, true, Facts::default()),

@@ -71,7 +71,7 @@ impl Stage {
             }
         }
         stage.replay();
-        stage.spanned.check();
+        std::mem::replace(&mut stage.spanned, Spanned::new()).check();
         stage
     }
 
