@@ -11,13 +11,15 @@ mod host_input;
 mod message;
 mod read;
 
-pub(crate) use crate::canonical::{Build, Node};
 pub(crate) use additions::Additions;
 pub(crate) use fields::{Fields, Place, flag, object, text};
 pub(crate) use host_input::{answer, question, read_answer, read_question, read_refusal};
 pub(crate) use message::{content, message, read_content, read_message, read_status};
+pub(crate) use node::{Build, Node};
 pub(crate) use read::{Reading, read};
 
+// Saved values are canonical JSON: the tree is its.
+use crate::canonical as node;
 use crate::host_input::QuestionError;
 use crate::id::IdError;
 use crate::message::MessageError;
