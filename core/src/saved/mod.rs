@@ -9,6 +9,7 @@ mod additions;
 mod fields;
 mod host_input;
 mod message;
+use crate::canonical as node;
 mod read;
 
 pub(crate) use additions::Additions;
@@ -18,8 +19,6 @@ pub(crate) use message::{content, message, read_content, read_message, read_stat
 pub(crate) use node::{Build, Node};
 pub(crate) use read::{Reading, read};
 
-// Saved values are canonical JSON: the tree is its.
-use crate::canonical as node;
 use crate::host_input::QuestionError;
 use crate::id::IdError;
 use crate::message::MessageError;
