@@ -51,22 +51,6 @@ impl Node {
         Self::List(items.into_iter().map(each).collect())
     }
 
-    /// The node of a finite double; equal numbers give equal nodes.
-    pub(super) fn double(n: f64) -> Self {
-        const EXACT: f64 = MAX_EXACT as f64;
-        // Both casts are exact where the comparison holds.
-        let whole = n as i64;
-        if (-EXACT..=EXACT).contains(&n) && whole as f64 == n {
-            return Self::whole(whole);
-        }
-        Self::Fraction(n.to_bits())
-    }
-
-    /// The node of an integer.
-    pub(crate) fn whole(n: i64) -> Self {
-        u64::try_from(n).map_or(Self::Negative(n), Self::Integer)
-    }
-
     /// An object of these members, whose names are unique; they may come in any order.
     pub(crate) fn object(members: impl IntoIterator<Item = (Text, Self)>) -> Self {
         let mut members: Vec<_> = members.into_iter().collect();
@@ -118,6 +102,22 @@ impl Node {
         self.write(&mut bytes);
         // Only texts and ASCII were written.
         String::from_utf8(bytes).unwrap_or_default()
+    }
+
+    /// The node of a finite double; equal numbers give equal nodes.
+    pub(super) fn double(n: f64) -> Self {
+        const EXACT: f64 = MAX_EXACT as f64;
+        // Both casts are exact where the comparison holds.
+        let whole = n as i64;
+        if (-EXACT..=EXACT).contains(&n) && whole as f64 == n {
+            return Self::whole(whole);
+        }
+        Self::Fraction(n.to_bits())
+    }
+
+    /// The node of an integer.
+    pub(crate) fn whole(n: i64) -> Self {
+        u64::try_from(n).map_or(Self::Negative(n), Self::Integer)
     }
 }
 

@@ -103,3 +103,24 @@ impl Verifier {
         if self.calls.agree(ledger) { Ok(()) } else { broken("the ledger is wrong about calls or requests") }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Event;
+    use crate::time::Time;
+
+    // proves: L1, L6
+    #[test]
+    fn an_event_is_as_long_as_it_says() {
+        let run = RunId::new("r").unwrap();
+        let event =
+            |end| Envelope { seq: Seq(4), at: Time::ZERO, end, event: Event::TextDelta("é\n".into()) };
+        let len = event(0).to_json(&run).len() as u64;
+        assert_eq!(encoding(&event(100 + len), &run, 100), Ok(()));
+        for wrong in [99 + len, 101 + len] {
+            let violation = encoding(&event(wrong), &run, 100).unwrap_err();
+            assert_eq!((violation.rule, violation.seq), ("L1", Seq(4)));
+        }
+    }
+}
