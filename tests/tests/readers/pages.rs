@@ -68,7 +68,7 @@ fn history_can_be_read_after_the_end_and_without_a_handle() {
     let again = block_on(collect(control.reader().subscribe(After::START).unwrap())).0;
     assert_eq!(again, events);
     drop(control);
-    let page = reader.page(&reader.cursor(Seq(24)), PAGE).unwrap();
+    let page = reader.page(reader.cursor(Seq(24)), PAGE).unwrap();
     assert_eq!((seqs(&page.events), page.closed, page.has_more), (vec![25, 26], true, false));
     let (page, tail) = reader.page_then_tail(Seq(26), PAGE).unwrap();
     assert!(page.events.is_empty() && tail.is_none(), "a closed log has no tail");
