@@ -21,7 +21,7 @@ use std::fmt;
 /// ```
 /// use futures_lite::future::{block_on, zip};
 /// use runloom::testing::{Attempt, ScriptedModel};
-/// use runloom::{After, Engine, Host, ManualTimer, ModelSpec, ReadBounds};
+/// use runloom::{After, Engine, Host, ManualTimer, ModelSpec, ReadBounds, Seq};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let model = ScriptedModel::new([Attempt::new().text("Hello.")]);
@@ -42,7 +42,7 @@ use std::fmt;
 ///
 /// // A client comes back with the last event that it has seen.
 /// drop(run);
-/// let page = reader.page(&reader.cursor(4.into()), ReadBounds::new(100, 64 << 10))?;
+/// let page = reader.page(reader.cursor(Seq(4)), ReadBounds::new(100, 64 << 10))?;
 /// assert_eq!(page.events.len(), 3);
 /// # Ok(())
 /// # }

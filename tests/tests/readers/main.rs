@@ -7,6 +7,7 @@
     reason = "all of it is tests and their helpers"
 )]
 
+mod executors;
 mod joins;
 mod pages;
 mod schedules;

@@ -68,7 +68,7 @@ fn history_can_be_read_after_the_end_and_without_a_handle() {
     let again = block_on(collect(control.reader().subscribe(After::START).unwrap())).0;
     assert_eq!(again, events);
     drop(control);
-    let page = reader.page(&reader.cursor(Seq(24)), PAGE).unwrap();
+    let page = reader.page(reader.cursor(Seq(24)), PAGE).unwrap();
     assert_eq!((seqs(&page.events), page.closed, page.has_more), (vec![25, 26], true, false));
     let (page, tail) = reader.page_then_tail(Seq(26), PAGE).unwrap();
     assert!(page.events.is_empty() && tail.is_none(), "a closed log has no tail");
@@ -132,4 +132,22 @@ fn a_cursor_outlives_a_suspension() {
     assert_eq!((error, events[0].event.kind().as_str()), (None, "run.resumed"));
     assert_eq!(seqs(&events)[0], cursor.seq.0 + 1);
     assert!(events.last().unwrap().event.is_terminal());
+}
+
+/// A client that is cut off before its first event comes back with the cursor that it came with.
+// proves: L4
+#[test]
+fn rpl_02_a_cursor_is_kept_by_the_subscription() {
+    let (run, driver) = unattended(Config::default(), [pieces(20)]);
+    let reader = run.reader();
+    block_on(driver);
+    let mut at = reader.cursor(Seq(9));
+    for _ in 0..3 {
+        let cut = reader.subscribe(&at).unwrap();
+        at = cut.cursor();
+        assert_eq!(at, reader.cursor(Seq(9)));
+    }
+    let mut live = reader.subscribe(&at).unwrap();
+    assert_eq!(live.try_next().unwrap().unwrap().seq, Seq(10));
+    assert_eq!(live.cursor(), reader.cursor(Seq(10)));
 }

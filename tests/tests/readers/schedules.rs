@@ -181,7 +181,7 @@ fn every_order_of_five_acts() {
 #[test]
 fn long_runs_whose_logs_evict() {
     let mut seen = BTreeMap::new();
-    for seed in 0..120 {
+    for seed in 0..60 {
         let mut random = Random::new(seed);
         let mut below = |n: usize| usize::try_from(random.below(n as u64)).unwrap();
         let mut stage = Stage::new(tiny(16), 1_500);
