@@ -193,6 +193,7 @@ fn describe(event: &Event) -> Option<(String, String)> {
         Event::RunSuspended { requests, .. } => {
             ("run".to_owned(), format!("put aside with {requests} open requests"))
         }
+        Event::RunRecovered { .. } => ("run".to_owned(), "goes on after its process was lost".to_owned()),
         Event::RunResumed(run) => ("run".to_owned(), format!("goes on in {}", run.session)),
         // Kinds that a later version may add.
         _ => return None,

@@ -33,6 +33,11 @@ pub struct AguiAgents;
 #[doc = include_str!("../../docs/agui.md")]
 pub struct Agui;
 
+/// The Rust code of the page about stores.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/durability.md")]
+pub struct Durability;
+
 pub mod providers;
 pub mod records;
 pub mod runs;

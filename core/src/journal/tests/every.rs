@@ -278,7 +278,12 @@ pub(super) fn inputs() -> Vec<Input> {
     let mut inputs = vec![
         Input::Start(Box::new(start())),
         Input::Resume(Box::new(resume())),
-        Input::Recover(Box::new(Recover::new(Reader::Unattended, Answerers::default()))),
+        Input::Recover(Box::new(Recover::new(Reader::Unattended, Answerers::default()).observers(u32::MAX))),
+        Input::Observed { op: OpId::observing(1), result: Ok(()) },
+        Input::Observed {
+            op: OpId::observing(u64::MAX),
+            result: Err(Box::new(ObserverFault::new(Seq(u64::MAX), ODD))),
+        },
         Input::Cancel { command },
         Input::Suspend { command },
         Input::Wake { quiet: true },
@@ -345,6 +350,7 @@ pub(super) fn configs() -> Vec<Config> {
         compaction: None,
         finalization: Some(long),
         run: Some(micro),
+        finalization: Some(nanos),
     };
     let retry = RetryPolicy {
         attempts: 7,

@@ -59,7 +59,7 @@ fn every_input_comes_back_as_it_was() {
         assert_eq!(line_of(Time::from_micros(7), "input", &again), line);
         names.insert(input.name());
     }
-    assert_eq!(names.len(), 21, "{names:?}");
+    assert_eq!(names.len(), 22, "{names:?}");
 }
 
 // proves: L7
