@@ -1,8 +1,8 @@
 //! From a tree to values: each is looked at where it stands, and what is not known is kept.
 
 use super::additions::{Addition, Step};
-use super::node::{Node, canonical};
 use super::{Additions, ImportError, ImportProblem};
+use crate::canonical::{Node, canonical};
 use crate::id::IdError;
 use crate::text::{Text, prefix};
 use crate::time::MAX_EXACT;
