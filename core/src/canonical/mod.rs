@@ -26,7 +26,7 @@ pub const MAX_DEPTH: usize = 128;
 pub struct Bounds {
     /// Most bytes of the text.
     pub bytes: u64,
-    /// Most values in it, each item and each member's value counted. One takes up to 112 bytes while it is read, besides
+    /// Most values in it, each item and each member's value counted. One takes up to 168 bytes while it is read, besides
     /// its text.
     pub values: u64,
     /// Most lists and objects that stand open at the same time; more than [`MAX_DEPTH`] count as [`MAX_DEPTH`].

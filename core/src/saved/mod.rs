@@ -36,7 +36,7 @@ pub const MAX_DEPTH: usize = 96;
 pub struct ImportBounds {
     /// Most bytes of the JSON text; where there is none, of all texts and names in the value.
     pub bytes: u64,
-    /// Most JSON values in it, each item and each member's value counted. One takes 32 bytes while the value is read.
+    /// Most JSON values in it, each item and each member's value counted. One takes up to 168 bytes while it is read.
     pub values: u64,
 }
 
