@@ -88,6 +88,7 @@ mod engine;
 mod feed;
 mod gate;
 mod host;
+mod journal;
 #[cfg(all(test, runloom_loom))]
 mod models;
 mod outcome;
@@ -168,6 +169,7 @@ pub use crate::host::{
     local_compactor_fn, local_model_fn, local_observer_fn, local_responder_fn, local_tool_fn, model_fn,
     observer_fn, responder_fn, tool_fn,
 };
+pub use crate::journal::{Journal, JournalFull};
 pub use crate::outcome::WaitForOutcome;
 pub use crate::reading::{RunReader, Subscription};
 pub use crate::run::{Run, RunHandle};

@@ -15,6 +15,7 @@ use crate::driver::Driver;
 use crate::engine::EngineShutdown;
 use crate::gate::{Gate, GateKeeper, Gates};
 use crate::host::{Flavour, HostTransport};
+use crate::journal::{Journal, Tape, step_with};
 use crate::run::Run;
 use crate::session::{Found, Session, SessionShared};
 use crate::shared::RunShared;
@@ -59,6 +60,7 @@ pub struct RunOptions {
     unattended: bool,
     suspends: bool,
     token: Option<CancellationToken>,
+    journal: Option<Journal>,
     depth: u32,
 }
 
@@ -85,6 +87,13 @@ impl RunOptions {
     /// no request (C2).
     pub fn cancellation_token(mut self, token: CancellationToken) -> Self {
         self.token = Some(token);
+        self
+    }
+
+    /// Writes every input and the events that came of it into this journal, from which the run can be replayed, and
+    /// recovered after a crash (L7, H7).
+    pub fn journal(mut self, journal: Journal) -> Self {
+        self.journal = Some(journal);
         self
     }
 
@@ -222,7 +231,7 @@ enum Which<'a> {
     /// One that was put aside.
     Resumed(&'a Suspended),
     /// One whose process was lost, with the record that goes on.
-    Recovered(Box<(Machine, Scribe)>),
+    Recovered(Box<Rebuilt>),
 }
 
 /// A machine that has made its first step here.
@@ -230,7 +239,7 @@ struct Begun {
     machine: Machine,
     out: Outbox,
     next: Next,
-    scribe: Option<Scribe>,
+    tape: Option<Tape>,
     /// Behind which event its readers begin, and when that is.
     behind: Option<(Seq, Clock)>,
 }
@@ -240,44 +249,49 @@ fn begin(
     config: &Arc<Config>,
     seed: &RunSeed,
     now: Time,
-    resumed: Option<&Suspended>,
+    (resumed, journal): (Option<&Suspended>, Option<Journal>),
     input: Input,
 ) -> Result<Begun, StartError> {
     let mut machine = Machine::new(seed.id.clone(), Arc::clone(config));
     let part = resumed.map_or(Seq(0), Suspended::last_seq);
-    let record = |tail| Scribe::new(Recorder::new(&machine), tail, part);
-    let mut scribe = seed.tail.clone().map(record);
+    let scribe = seed.tail.clone().map(|tail| Scribe::new(tail, part));
+    let mut tape = Tape::of(Recorder::new(&machine), journal, scribe);
     let mut out = Outbox::new();
-    let next = match &mut scribe {
-        Some(scribe) => scribe.step(&mut machine, now, input, &mut out)?,
-        None => machine.step(now, input, &mut out)?,
-    };
-    Ok(Begun { machine, out, next, scribe, behind: None })
+    let next = step_with(&mut machine, &mut tape, now, input, &mut out)?;
+    Ok(Begun { machine, out, next, tape, behind: None })
 }
 
 /// A run that was rebuilt from its journal.
 fn begin_again(
-    (mut machine, mut scribe): (Machine, Scribe),
+    Rebuilt { mut machine, recorder, scribe }: Rebuilt,
     now: Time,
+    journal: Option<Journal>,
     recover: Recover,
 ) -> Result<Begun, StartError> {
     let (before, at) = (machine.log().last_seq(), machine.now());
+    let mut tape = Tape::of(recorder, journal, Some(scribe));
     let mut out = Outbox::new();
-    let next = scribe.step(&mut machine, at, Input::Recover(Box::new(recover)), &mut out)?;
+    let next = step_with(&mut machine, &mut tape, at, Input::Recover(Box::new(recover)), &mut out)?;
     let behind = Some((before, Clock::new(now, at)));
-    Ok(Begun { machine, out, next, scribe: Some(scribe), behind })
+    Ok(Begun { machine, out, next, tape, behind })
+}
+
+/// A run that was rebuilt from its journal, and the record that goes on.
+pub(crate) struct Rebuilt {
+    pub(crate) machine: Machine,
+    pub(crate) recorder: Recorder,
+    pub(crate) scribe: Scribe,
 }
 
 /// Goes on with a run whose process was lost; as [`start`].
 pub(crate) fn go_on<F: Flavour, T: Timer + Clone>(
     session: &Session<F, T>,
-    machine: Machine,
-    scribe: Scribe,
+    rebuilt: Rebuilt,
     options: RunOptions,
 ) -> Result<(Run, Driver<T, HostTransport<F>>), StartError> {
     let host = session.engine.host.clone();
     let transport = |seed: &RunSeed| HostTransport::for_run(host, seed);
-    let which = Which::Recovered(Box::new((machine, scribe)));
+    let which = Which::Recovered(Box::new(rebuilt));
     // It has its input.
     launch(session, options, which, transport, |_| Input::HandleGone)
 }
@@ -304,17 +318,20 @@ fn launch<F: Flavour, T: Timer + Clone, X: Transport>(
     let answerers = Answerers { handle: true, responder: engine.host.has_responder() };
     let begins = Begins { found, reader, cancelled, answerers, suspends: options.suspends };
     let begun = match which {
-        Which::New => begin(&engine.config, &seed, now, None, first(begins))?,
-        Which::Resumed(value) => begin(&engine.config, &seed, now, Some(value), first(begins))?,
+        Which::New => begin(&engine.config, &seed, now, (None, options.journal), first(begins))?,
+        Which::Resumed(value) => {
+            begin(&engine.config, &seed, now, (Some(value), options.journal), first(begins))?
+        }
         Which::Recovered(parts) => {
             let recover = Recover::new(reader, answerers).observers(engine.host.observers());
-            begin_again(*parts, now, recover)?
+            begin_again(*parts, now, options.journal, recover)?
         }
     };
 
-    let Begun { machine, out, next, scribe, behind } = begun;
+    let Begun { machine, out, next, tape, behind } = begun;
     let then = machine.now();
-    let state = RunState::new(machine, out, then, next, reader == Reader::Primary).written_by(scribe);
+    let mut state = RunState::new(machine, out, then, next, reader == Reader::Primary);
+    state.tape = tape;
     let state = behind.into_iter().fold(state, |state, (seq, clock)| state.behind(seq, clock));
     let tokens = (seed.token, options.token);
     let registration = (Arc::clone(&engine.registry), key);
@@ -350,10 +367,10 @@ fn seed<F: Flavour, T>(
             found.check(value).map_err(StartError::Resume)?;
             (value.run_id().clone(), value.last_seq())
         }
-        Which::Recovered(parts) => (parts.0.log().run_id().clone(), Seq(0)),
+        Which::Recovered(rebuilt) => (rebuilt.machine.log().run_id().clone(), Seq(0)),
     };
     let tail = match (which, book) {
-        (Which::Recovered(parts), _) => Some(Arc::clone(parts.1.tail())),
+        (Which::Recovered(rebuilt), _) => Some(Arc::clone(rebuilt.scribe.tail())),
         (Which::New | Which::Resumed(_), Some(book)) => book.tail(&shared.id, &id, part, 0),
         (Which::New | Which::Resumed(_), None) => None,
     };

@@ -18,9 +18,9 @@ use crate::core::suspend::{NotSuspendable, Suspended};
 use crate::core::time::Time;
 use crate::core::tool::ToolVisibility;
 use crate::core::{Input, Next, Outbox, Run as Machine};
+use crate::journal::{Tape, step_with};
 use crate::panics::caught;
 use crate::reading::Readers;
-use crate::store::Scribe;
 use crate::sync::Arc;
 use crate::wakers::{WakerSet, Woken};
 use std::collections::VecDeque;
@@ -73,8 +73,8 @@ pub(crate) struct RunState {
     answerers: usize,
     /// The last commit of the run that its session knows.
     committed: Revision,
-    /// Writes the run's journal, if a keeper keeps it.
-    scribe: Option<Scribe>,
+    /// Where its journal is written.
+    pub(crate) tape: Option<Tape>,
     clock: Clock,
 }
 
@@ -85,6 +85,7 @@ impl RunState {
         let committed = machine.committed().map_or(Revision(0), |(_, revision)| revision);
         Self {
             committed,
+            tape: None,
             machine,
             out,
             now,
@@ -108,14 +109,8 @@ impl RunState {
             poked: false,
             ended: false,
             answerers: 1,
-            scribe: None,
             clock: Clock::default(),
         }
-    }
-
-    /// With a journal.
-    pub(crate) fn written_by(self, scribe: Option<Scribe>) -> Self {
-        Self { scribe, ..self }
     }
 
     /// Goes on behind this event, by this clock.
@@ -162,6 +157,7 @@ impl RunState {
         if !self.next.live {
             woken.append(self.waiters.take());
         }
+        woken.push(self.tape.as_ref().and_then(Tape::reader));
         if self.reader.is_some() && (self.machine.log().last_seq() > self.read || !self.next.live) {
             woken.push(self.reader.take());
         }
@@ -191,21 +187,16 @@ impl RunState {
 
     /// Steps the machine. A panic in it closes the run from its ledger (X5). Whether the input was proper.
     fn step(&mut self, input: Input) -> bool {
-        let (machine, out, now) = (&mut self.machine, &mut self.out, self.now);
-        let scribe = &mut self.scribe;
-        let stepped = caught(|| match scribe {
-            Some(scribe) => scribe.step(machine, now, input, out),
-            None => machine.step(now, input, out),
-        });
-        let proper = match stepped {
+        let (machine, tape, out, now) = (&mut self.machine, &mut self.tape, &mut self.out, self.now);
+        let proper = match caught(|| step_with(machine, tape, now, input, out)) {
             Some(Ok(next)) => {
                 self.next = next;
                 true
             }
             Some(Err(_)) => false,
             None => {
-                match &mut self.scribe {
-                    Some(scribe) => scribe.close_after_panic(machine, out),
+                match tape {
+                    Some(tape) => tape.close_after_panic(machine, out),
                     None => machine.close_after_panic(out),
                 }
                 self.next = Next { wake: None, hard: None, credit: Credit::ZERO, live: false };

@@ -261,13 +261,18 @@ impl Machine {
         }
     }
 
+    /// The observer that is asked is waited for no longer.
+    fn leave_observer(&mut self, out: &mut Outbox) {
+        if let Some(asked) = self.observers.asked.take() {
+            out.push(Output::Abandon { op: asked.op });
+        }
+    }
+
     /// Other observers take the places of those that are gone with their process: they are asked about what was not
     /// accepted, as far as the machine knows (H7).
     pub(crate) fn observers_changed(&mut self, count: u32, out: &mut Outbox) {
         let (base, ops) = (self.acknowledged(), self.observers.ops);
-        if let Some(asked) = self.observers.asked.take() {
-            out.push(Output::Abandon { op: asked.op });
-        }
+        self.leave_observer(out);
         let before = core::mem::replace(&mut self.observers, Observers::new(count, base));
         for (seen, known) in self.observers.seen.iter_mut().zip(before.seen) {
             *seen = known;
@@ -287,9 +292,7 @@ impl Machine {
         if self.pending.is_none() {
             return;
         }
-        if let Some(asked) = self.observers.asked.take() {
-            out.push(Output::Abandon { op: asked.op });
-        }
+        self.leave_observer(out);
         if self.awaits_observers() {
             let first = Seq(self.observers.acknowledged.0 + 1);
             self.lose(self.observers.last_one(), first, reason);

@@ -237,6 +237,7 @@ impl Checked {
                 self.observers.stepped(&self.run, over, observed, *next, &outputs)?;
                 if let (Some(recover), true) = (recovers, mark.live) {
                     (self.read, self.taken) = (recover.reader == Reader::Primary, mark.seq);
+                    self.observers.recovered(recover.observers, mark.seq);
                 }
                 self.waits(*next, quiet)?;
                 self.ends(mark, *next, &outputs)?;

@@ -41,6 +41,13 @@ impl Observers {
         *self = Self { seen: (0..count).map(|_| seq).collect(), ..Self::default() };
     }
 
+    /// Another process has taken over, with so many observers; `last` was the last event before.
+    pub(super) fn recovered(&mut self, count: u32, last: Seq) {
+        let base = self.seen.iter().min().copied().unwrap_or(last);
+        let seen = core::mem::take(&mut self.seen).into_iter().chain(core::iter::repeat(base));
+        self.seen = seen.take(count as usize).collect();
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.seen.is_empty()
     }

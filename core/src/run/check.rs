@@ -43,6 +43,9 @@ impl Run {
             {
                 Err(Misuse::NotStarted { input: input.name() })
             }
+            Input::Recover(recover) if recover.observers > MAX_OBSERVERS => {
+                Err(Misuse::InvalidStart(Text::new(TOO_MANY_OBSERVERS)))
+            }
             Input::Abort(_)
             | Input::ConsumerGone { .. }
             | Input::Respond(_)

@@ -2,7 +2,7 @@
 
 use crate::node::{Ended, Node, Work};
 use runloom_core::id::{CommandId, OpId, Seq};
-use runloom_core::input::{AbortCause, Input};
+use runloom_core::input::{AbortCause, Answerers, Input, Reader, Recover};
 use runloom_core::model::{CallDelta, Completion, FinalCall, Finish, ModelItem, Problem, ProblemKind};
 use runloom_core::time::Time;
 use runloom_core::tool::{ToolEnd, ToolFault, ToolItem, ToolOutput, Verdict};
@@ -37,11 +37,15 @@ acts! {
     On: FailServer FailPermanent TooLarge Overshoot;
     On: ToolStarted ToolProgress ToolDone ToolFault Allow Deny;
     On: WakeQuiet Wake Later TakeOne TakeAll Gone GoneAwaited CancelEarly;
-    Leaf: Cancel AbortHandle AbortDriver AbortPanic AbortShutdown;
+    Leaf: Cancel AbortHandle AbortDriver AbortPanic AbortShutdown AbortLost Recover RecoverAlone;
     Leaf: LateModel LateTool LateVerdict AgainModel AgainTool AgainVerdict;
     Leaf: Spurious SpuriousQuiet TakeAgain EarlierTime;
     Leaf: UnknownModel UnknownTool UnknownVerdict WrongModel WrongTool WrongVerdict;
     Leaf: StartAgain StartEmpty TakeAhead ToolUnstarted ToolTwice EndedCancel;
+}
+
+fn recover(reader: Reader, handle: bool) -> Input {
+    Input::Recover(Box::new(Recover::new(reader, Answerers { handle, responder: false })))
 }
 
 fn text(text: &str) -> ModelItem {
@@ -153,6 +157,9 @@ impl Act {
             Self::AbortHandle => at(Input::Abort(AbortCause::HandleDropped)),
             Self::AbortDriver => at(Input::Abort(AbortCause::DriverDropped)),
             Self::AbortPanic => at(Input::Abort(AbortCause::DriverPanicked)),
+            Self::AbortLost => at(Input::Abort(AbortCause::ProcessLost)),
+            Self::Recover => at(recover(Reader::Primary, true)),
+            Self::RecoverAlone => at(recover(Reader::Unattended, false)),
             Self::AbortShutdown => at(Input::Abort(AbortCause::Shutdown)),
             _ => self.misplaced(node).map(|input| (now, input)),
         }

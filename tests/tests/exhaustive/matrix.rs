@@ -112,7 +112,7 @@ const EMPTY: &[(&str, &str, &str, &str)] = &[
 ];
 
 /// What a run can end as.
-pub(crate) const ENDINGS: [&str; 16] = [
+pub(crate) const ENDINGS: [&str; 17] = [
     "completed end_turn",
     "completed max_steps",
     "completed max_tokens",
@@ -128,6 +128,7 @@ pub(crate) const ENDINGS: [&str; 16] = [
     "failed tool_failed",
     "failed consumer_gone",
     "failed driver_panicked",
+    "failed interrupted",
     "failed history_full",
 ];
 

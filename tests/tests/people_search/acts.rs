@@ -3,7 +3,7 @@
 use crate::world::{Op, TOOLS, World, done};
 use runloom_core::host_input::{HostAnswer, HostRequest, Question, Refusal, RequestKind, Shape};
 use runloom_core::id::{CommandId, OpId, RequestId};
-use runloom_core::input::{AbortCause, Input, Respond};
+use runloom_core::input::{AbortCause, Answerers, Input, Reader, Recover, Respond};
 use runloom_core::model::{Completion, FinalCall, Finish, ModelItem};
 use runloom_core::observe::ObserverFault;
 use runloom_core::time::Time;
@@ -53,6 +53,10 @@ pub(crate) fn acts(world: &World) -> Vec<(Time, Input)> {
     all.push((now, Input::Visibility(Box::new(hide))));
     all.push((now, Input::Suspend { command: COMMAND }));
     all.push((now, Input::HandleGone));
+    for (handle, responder) in [(true, true), (false, false)] {
+        let recover = Recover::new(Reader::Unattended, Answerers { handle, responder });
+        all.push((now, Input::Recover(Box::new(recover))));
+    }
     all.push((now, Input::Cancel { command: COMMAND }));
     all.push((now, Input::Abort(AbortCause::HandleDropped)));
     if let Some(wake) = world.checked.next().and_then(|next| next.wake) {

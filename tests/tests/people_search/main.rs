@@ -134,7 +134,7 @@ fn walk(seed: u64) -> World {
         let choices = acts(&world);
         // What ends the run, or takes its answerers away, should be rare.
         let (now, input) = random.pick(&choices).clone();
-        if ["cancel", "handle_gone", "abort"].contains(&input.name()) && !random.chance(10) {
+        if ["cancel", "handle_gone", "abort", "recover"].contains(&input.name()) && !random.chance(10) {
             continue;
         }
         if let Err(broken) = world.step(now, input) {

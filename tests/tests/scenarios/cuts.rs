@@ -142,7 +142,7 @@ fn closes(mark: &Mark, journal: &str) {
     let mut recovered = rebuilt(journal);
     let ended = recovered.run.outcome().is_some();
     let mut out = runloom_core::Outbox::new();
-    recovered.close(&mut out).expect("it was started");
+    let _ = recovered.close(&mut out).expect("it was started");
     let outcome = recovered.run.outcome().expect("an end");
     let mut twin = mark.run.clone();
     let now = twin.run().now();

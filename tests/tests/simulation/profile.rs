@@ -3,7 +3,7 @@
 use runloom::testing::{Attempt, Random, Reading, ScriptedTool, World};
 use runloom_core::config::{Config, Deadlines, Limits, RetryPolicy};
 use runloom_core::id::CommandId;
-use runloom_core::input::{AbortCause, Input};
+use runloom_core::input::{AbortCause, Answerers, Input, Reader, Recover};
 use runloom_core::message::{Image, ImageData, Part, ProviderContext};
 use runloom_core::model::{Activity, CallDelta, FinalCall, Finish, ModelItem, Problem, ProblemKind};
 use runloom_core::tool::{Access, ToolFault, ToolOutput};
@@ -39,6 +39,11 @@ pub(crate) struct Profile {
     pub(crate) outside: Option<(u64, Input)>,
 }
 
+/// Another process goes on with the run.
+fn recover(reader: Reader) -> Input {
+    Input::Recover(Box::new(Recover::new(reader, Answerers::default())))
+}
+
 impl Profile {
     pub(crate) fn draw(random: &mut Random) -> Self {
         let mut percent = |choices: &[u64]| *random.pick(choices);
@@ -66,6 +71,8 @@ impl Profile {
             Input::Abort(AbortCause::Shutdown),
             Input::ConsumerGone { awaited: false },
             Input::ConsumerGone { awaited: true },
+            recover(Reader::Primary),
+            recover(Reader::Unattended),
         ];
         let outside = random.chance(50).then(|| (at, random.pick(&ends).clone()));
         let (late, tight) = (random.chance(30), random.chance(30));

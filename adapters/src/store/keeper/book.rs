@@ -2,12 +2,9 @@
 //!
 //! **Locks.** A tail's lock is taken under its run's, and nothing is taken inside of it; no foreign code runs under it.
 
-use crate::core::error::Misuse;
 use crate::core::id::{Revision, RunId, Seq, SessionId};
-use crate::core::journal::{Recorder, is_event};
+use crate::core::journal::is_event;
 use crate::core::text::Text;
-use crate::core::time::Time;
-use crate::core::{Input, Next, Outbox, Run as Machine};
 use crate::store::{Epoch, Line, Owner, Record};
 use crate::sync::{Arc, Mutex, lock};
 use std::collections::{BTreeMap, VecDeque};
@@ -126,46 +123,27 @@ fn drop_through(lines: &mut VecDeque<Line>, last: Option<&Line>) {
     }
 }
 
-/// Steps a run's machine and keeps what came of it for the store.
+/// Hands the lines of a run's journal to its tail.
 pub(crate) struct Scribe {
-    recorder: Recorder,
     tail: Arc<Tail>,
     /// The last event that was passed on.
     seq: u64,
 }
 
 impl Scribe {
-    /// Writes the record of a run whose last event is `seq`.
-    pub(crate) fn new(recorder: Recorder, tail: Arc<Tail>, seq: Seq) -> Self {
-        Self { recorder, tail, seq: seq.0 }
+    /// Goes on behind the event `seq`.
+    pub(crate) fn new(tail: Arc<Tail>, seq: Seq) -> Self {
+        Self { tail, seq: seq.0 }
     }
 
     pub(crate) fn tail(&self) -> &Arc<Tail> {
         &self.tail
     }
 
-    pub(crate) fn step(
-        &mut self,
-        machine: &mut Machine,
-        now: Time,
-        input: Input,
-        out: &mut Outbox,
-    ) -> Result<Next, Misuse> {
-        let stepped = self.recorder.step(machine, now, input, out);
-        self.pass_on();
-        stepped
-    }
-
-    pub(crate) fn close_after_panic(&mut self, machine: &mut Machine, out: &mut Outbox) {
-        self.recorder.close_after_panic(machine, out);
-        self.pass_on();
-    }
-
-    /// Hands what was written to the tail.
-    pub(crate) fn pass_on(&mut self) {
-        let text = self.recorder.take();
+    /// Takes whole lines, which follow those before.
+    pub(crate) fn write(&mut self, lines: &str) {
         let mut state = lock(&self.tail.state);
-        for line in text.lines() {
+        for line in lines.lines() {
             let text = Text::new(line);
             if is_event(line) {
                 self.seq += 1;

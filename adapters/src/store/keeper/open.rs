@@ -13,7 +13,7 @@ use crate::engine::{Engine, SessionError};
 use crate::host::{Flavour, HostTransport};
 use crate::run::Run;
 use crate::session::Session;
-use crate::start::{RunOptions, StartError};
+use crate::start::{Rebuilt, RunOptions, StartError};
 use crate::store::{JournalId, JournalSummary, LocalSessionStore, Owner, Page, StoreError};
 use crate::sync::Arc;
 use crate::timer::Timer;
@@ -169,7 +169,9 @@ impl<F: Flavour, T: Timer + Clone, S: LocalSessionStore> Orphan<F, T, S> {
     /// [`OpenError`].
     pub fn go_on(self, options: RunOptions) -> Result<Resumed<F, T>, OpenError> {
         let (session, scribe) = self.session_before()?;
-        let (run, driver) = crate::start::go_on(&session, self.recovered.run, scribe, options)?;
+        let Recovered { run, recorder, .. } = self.recovered;
+        let rebuilt = Rebuilt { machine: run, recorder, scribe };
+        let (run, driver) = crate::start::go_on(&session, rebuilt, options)?;
         Ok(Resumed { session, run, driver })
     }
 
@@ -209,9 +211,7 @@ impl<F: Flavour, T: Timer + Clone, S: LocalSessionStore> Orphan<F, T, S> {
         let JournalId { session, run, part } = &self.journal.id;
         let tail = self.keeper.book.tail(session, run, *part, self.journal.lines);
         let tail = tail.ok_or(OpenError::Store(StoreError::Closed))?;
-        let mut scribe = Scribe::new(self.recovered.recorder.clone(), tail, self.recovered.seq);
-        scribe.pass_on();
-        Ok(scribe)
+        Ok(Scribe::new(tail, self.recovered.seq))
     }
 
     /// Records the end of a run that is over, saves what came of it, and restores the session from that.
@@ -220,7 +220,8 @@ impl<F: Flavour, T: Timer + Clone, S: LocalSessionStore> Orphan<F, T, S> {
             // Only observers had not answered for its end: this record is the answer.
             let _ = self.recovered.close(&mut Outbox::new())?;
         }
-        let scribe = self.scribe()?;
+        let mut scribe = self.scribe()?;
+        scribe.write(&self.recovered.recorder.take());
         self.keeper.flush(scribe.tail()).await?;
         let outcome = self.recovered.run.outcome().cloned();
         let outcome = outcome.ok_or(OpenError::Store(StoreError::Closed))?;

@@ -315,9 +315,6 @@ pub(super) fn inputs() -> Vec<Input> {
         AbortCause::ProcessLost,
     ];
     inputs.extend(causes.map(Input::Abort));
-    let fault = ObserverFault::new(Seq(3), "disk \u{0} full");
-    inputs.push(Input::Observed { op: OpId::observing(7), result: Ok(()) });
-    inputs.push(Input::Observed { op: OpId::observing(1), result: Err(Box::new(fault)) });
     inputs.extend(model_items().into_iter().map(|item| Input::Model { op: OpId(1), item }));
     inputs.extend(tool_items().into_iter().map(|item| Input::Tool { op: OpId(1), item }));
     for answer in answers() {
@@ -348,7 +345,6 @@ pub(super) fn configs() -> Vec<Config> {
         tool: Some(most),
         host_input: Some(nanos),
         compaction: None,
-        finalization: Some(long),
         run: Some(micro),
         finalization: Some(nanos),
     };
