@@ -120,9 +120,6 @@ pub enum JournalProblem {
     /// The line is the right value in other bytes than canonical JSON has for it.
     #[error("not canonical JSON")]
     NotCanonical,
-    /// The line is neither an input nor an event nor a panic.
-    #[error("neither an input nor an event nor a panic")]
-    Unknown,
     /// The time lies before that of an earlier line.
     #[error("the time goes back")]
     TimeGoesBack,

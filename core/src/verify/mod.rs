@@ -219,14 +219,14 @@ impl Verifier {
         if self.begins(event)? {
             return Ok(());
         }
+        if !matches!(event, Event::ToolFinished(_) | Event::HostInputCancelled(_)) {
+            self.calls.taken_over(false);
+        }
         self.happens(event)
     }
 
     /// An event of a run that goes on.
     fn happens(&mut self, event: &Event) -> Result<(), Broken> {
-        if !matches!(event, Event::ToolFinished(_) | Event::HostInputCancelled(_)) {
-            self.calls.taken_over(false);
-        }
         match event {
             Event::RunStarted(_) => Err(("E2", "the run has started before")),
             Event::RunRecovered { .. } => self.recovered(),
@@ -242,11 +242,7 @@ impl Verifier {
             Event::ModelStarted(started) => self.model_started(started),
             Event::ModelCompleted(done) => self.model_completed(done),
             Event::ModelFailed(failed) => self.model_failed(failed),
-            Event::ModelCancelled { op, attempt, position } => {
-                self.attempt_ends(*op, *attempt, Some(*position))?;
-                self.stage = Stage::Cancelled;
-                Ok(())
-            }
+            Event::ModelCancelled { op, attempt, position } => self.model_cancelled(*op, *attempt, *position),
             Event::TextDelta(text)
             | Event::RefusalDelta(text)
             | Event::ReasoningDelta(text)

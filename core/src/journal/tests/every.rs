@@ -136,14 +136,17 @@ fn history() -> History {
 }
 
 fn model() -> Arc<ModelSpec> {
-    let mut parameters = ModelParameters::default();
-    parameters.max_output_tokens = Some(u32::MAX);
-    (parameters.temperature, parameters.top_p) = (Some(-0.0), Some(0.1 + 0.2));
-    parameters.stop = vec!["".into(), ODD.into()];
-    parameters.reasoning_effort = Some("low".into());
-    (parameters.thinking_budget, parameters.parallel_tool_calls) = (Some(0), Some(false));
-    parameters.tool_choice = ToolChoice::Tool(ODD.into());
-    parameters.extra = Some("{ \"a\": 1e400 }".into());
+    let parameters = ModelParameters {
+        max_output_tokens: Some(u32::MAX),
+        temperature: Some(-0.0),
+        top_p: Some(0.1 + 0.2),
+        stop: vec!["".into(), ODD.into()],
+        reasoning_effort: Some("low".into()),
+        thinking_budget: Some(0),
+        tool_choice: ToolChoice::Tool(ODD.into()),
+        parallel_tool_calls: Some(false),
+        extra: Some("{ \"a\": 1e400 }".into()),
+    };
     Arc::new(ModelSpec::new(ODD).system(ODD).parameters(parameters))
 }
 
