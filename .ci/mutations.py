@@ -24,6 +24,7 @@ PATIENCE = 120
 TARGETS = {
     "scenario": ["-p", "runloom-tests", "--test", "scenarios"],
     "core": ["-p", "runloom-tests", "--test", "core"],
+    "agui": ["-p", "runloom-tests", "--test", "agui"],
     "observers": ["-p", "runloom-tests", "--test", "observers"],
     "unit": ["-p", "runloom-core", "--lib"],
 }

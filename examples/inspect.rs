@@ -1,24 +1,28 @@
-//! Reads recorded streams: `inspect -- decode --provider anthropic < stream.sse`, `inspect -- verify < events.jsonl`,
-//! `inspect -- fold < events.jsonl`, `inspect -- replay JOURNAL`.
+//! Reads recorded streams and logs: `inspect -- decode --provider anthropic < stream.sse`,
+//! `inspect -- verify < events.jsonl`, `inspect -- fold < events.jsonl`, `inspect -- canonicalize < in.json`,
+//! `inspect -- log page FILE --after N`, `inspect -- replay JOURNAL`, `inspect -- timeline LOG.jsonl > out.html`.
 
 use runloom_examples::agui::{self, Answer};
 use runloom_examples::decode::{self, Command, Format, HELP};
+use runloom_examples::page;
+use runloom_examples::record::{PageOf, canonicalize};
 use runloom_examples::replay::{self, Stopped};
 use runloom_examples::screen::{complain, is_gone};
-use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Read, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if args.first().is_some_and(|word| word == "replay") {
-        return replay(&args);
-    }
-    match decode::parse(args) {
-        Ok(Command::Help) => print(HELP),
+    match decode::parse(std::env::args_os().skip(1)) {
+        Ok(Command::Help) => print(HELP.as_bytes()),
         Ok(Command::Decode(format)) => decode(format),
         Ok(Command::Verify(mode)) => answer(|events| agui::verify(events, mode)),
         Ok(Command::Fold) => answer(agui::fold),
+        Ok(Command::Timeline(log)) => timeline(&log),
+        Ok(Command::Canonicalize) => canonical(),
+        Ok(Command::Replay(journal)) => replay(&journal),
+        Ok(Command::LogPage(page)) => log_page(&page),
         Err(error) => {
             complain(format_args!("inspect: {error}\nTry --help."));
             ExitCode::from(2)
@@ -40,7 +44,7 @@ fn input() -> Option<Vec<u8>> {
 fn answer(of: impl FnOnce(&[u8]) -> Answer) -> ExitCode {
     let Some(events) = input() else { return ExitCode::FAILURE };
     let Answer { json, taken } = of(&events);
-    let printed = print(&format!("{json}\n"));
+    let printed = print(format!("{json}\n").as_bytes());
     if taken { printed } else { ExitCode::FAILURE }
 }
 
@@ -52,18 +56,51 @@ fn decode(format: Format) -> ExitCode {
         complain(format_args!("inspect: unreadable at byte {offset}: {why}"));
         return ExitCode::FAILURE;
     }
-    print(&format!("{}\n", summary.to_json()))
+    print(format!("{}\n", summary.to_json()).as_bytes())
 }
 
-fn replay(args: &[OsString]) -> ExitCode {
-    let [_, path] = args else {
-        complain(format_args!("inspect: replay JOURNAL takes one file\nTry --help."));
-        return ExitCode::from(2);
-    };
+fn timeline(path: &Path) -> ExitCode {
+    let mut log = Vec::new();
+    // One byte more than a page may hold tells that there are more.
+    let read = File::open(path).and_then(|file| file.take(page::MOST_BYTES + 1).read_to_end(&mut log));
+    match read.map(|_| page::page(&log)) {
+        Ok(Ok(page)) => return print(page.as_bytes()),
+        Ok(Err(error)) => complain(format_args!("inspect: {}: {error}", path.display())),
+        Err(error) => complain(format_args!("inspect: {}: {error}", path.display())),
+    }
+    ExitCode::FAILURE
+}
+
+fn canonical() -> ExitCode {
+    let Some(json) = input() else { return ExitCode::FAILURE };
+    match canonicalize(&json) {
+        Ok(form) => print(&form),
+        Err(error) => {
+            complain(format_args!("inspect: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn log_page(page: &PageOf) -> ExitCode {
+    match page.read() {
+        Ok((lines, facts)) => {
+            let printed = print(lines.as_bytes());
+            complain(format_args!("{facts}"));
+            printed
+        }
+        Err(error) => {
+            complain(format_args!("inspect: {}: {error}", page.file.display()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn replay(path: &Path) -> ExitCode {
     let journal = match std::fs::read(path) {
         Ok(journal) => journal,
         Err(error) => {
-            complain(format_args!("inspect: {}: {error}", path.to_string_lossy()));
+            complain(format_args!("inspect: {}: {error}", path.display()));
             return ExitCode::FAILURE;
         }
     };
@@ -85,9 +122,9 @@ fn replay(args: &[OsString]) -> ExitCode {
     }
 }
 
-fn print(text: &str) -> ExitCode {
+fn print(bytes: &[u8]) -> ExitCode {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_gone(&error) => ExitCode::SUCCESS,
         Err(error) => {

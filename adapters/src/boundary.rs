@@ -55,15 +55,17 @@ use std::task::{Context, Poll, Waker};
 /// ```
 pub fn boundary_inputs() -> (BoundarySource, BoundaryInputs) {
     let channel = Arc::new(Channel { state: Mutex::new(State::default()) });
-    channel.source_comes();
-    (BoundarySource { channel: Arc::clone(&channel) }, BoundaryInputs { channel })
+    let end = Arc::new(SourceEnd { channel: Arc::clone(&channel) });
+    (BoundarySource { end }, BoundaryInputs { channel })
 }
 
 #[derive(Default)]
 struct State {
     queue: VecDeque<BoundaryQuestion>,
     waker: Option<Waker>,
-    sources: usize,
+    /// Whether no source is left that could ask.
+    silent: bool,
+    /// Whether nobody receives any more.
     gone: bool,
 }
 
@@ -72,19 +74,6 @@ struct Channel {
 }
 
 impl Channel {
-    fn source_comes(&self) {
-        lock(&self.state).sources += 1;
-    }
-
-    fn source_goes(&self) {
-        let waker = {
-            let mut state = lock(&self.state);
-            state.sources -= 1;
-            if state.sources == 0 { state.waker.take() } else { None }
-        };
-        wake(waker);
-    }
-
     fn push(&self, question: BoundaryQuestion) {
         let (waker, refused) = {
             let mut state = lock(&self.state);
@@ -120,22 +109,27 @@ fn wake(waker: Option<Waker>) {
     }
 }
 
-/// Where a session's runs ask for boundary inputs; see [`boundary_inputs`]. Clones are the same source.
-pub struct BoundarySource {
+/// The asking side of a channel, for as long as a source is left.
+struct SourceEnd {
     channel: Arc<Channel>,
 }
 
-impl Clone for BoundarySource {
-    fn clone(&self) -> Self {
-        self.channel.source_comes();
-        Self { channel: Arc::clone(&self.channel) }
+impl Drop for SourceEnd {
+    fn drop(&mut self) {
+        let waker = {
+            let mut state = lock(&self.channel.state);
+            state.silent = true;
+            state.waker.take()
+        };
+        wake(waker);
     }
 }
 
-impl Drop for BoundarySource {
-    fn drop(&mut self) {
-        self.channel.source_goes();
-    }
+/// Where a session's runs ask for boundary inputs; see [`boundary_inputs`]. Clones are the same source. To clone one
+/// takes no lock, so that it can be done under any.
+#[derive(Clone)]
+pub struct BoundarySource {
+    end: Arc<SourceEnd>,
 }
 
 impl fmt::Debug for BoundarySource {
@@ -171,7 +165,7 @@ impl Stream for BoundaryInputs {
             let mut state = lock(&self.channel.state);
             match state.queue.pop_front() {
                 Some(question) => (Poll::Ready(Some(question)), Some(waker)),
-                None if state.sources == 0 => (Poll::Ready(None), Some(waker)),
+                None if state.silent => (Poll::Ready(None), Some(waker)),
                 None => (Poll::Pending, state.waker.replace(waker)),
             }
         };
@@ -306,10 +300,10 @@ impl BoundaryPort {
 
     pub(crate) fn ask(&self, op: OpId, request: Arc<BoundaryRequest>) {
         let run = lock(&self.run).clone();
-        self.source.channel.push(BoundaryQuestion { request, op, run, answered: false });
+        self.source.end.channel.push(BoundaryQuestion { request, op, run, answered: false });
     }
 
     pub(crate) fn withdraw(&self, run: &RunId, op: OpId) {
-        self.source.channel.withdraw(run, op);
+        self.source.end.channel.withdraw(run, op);
     }
 }

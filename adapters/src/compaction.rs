@@ -2,14 +2,15 @@
 
 use crate::CancellationToken;
 use crate::core::compaction::{
-    Compaction, CompactionError, CompactionRequest, Trigger, cut, replaced, unread,
+    Compaction, CompactionError, CompactionFault, CompactionRequest, Trigger, cut, replaced, unread,
 };
+use crate::core::config::Limits;
 use crate::core::history::History;
 use crate::core::id::{MessageId, Revision};
 use crate::core::message::MessageBounds;
 use crate::core::usage::Usage;
 use crate::engine::EngineShutdown;
-use crate::host::{CompactionContext, Flavour};
+use crate::host::{CompactionContext, Flavour, PANICKED};
 use crate::panics::caught;
 use crate::session::{Session, SessionShared};
 use crate::sync::Arc;
@@ -48,8 +49,13 @@ pub enum CompactError {
     #[error("nothing in the history is old enough to be replaced")]
     NothingToReplace,
     /// The compactor failed, or its replacement is not good (K4).
-    #[error(transparent)]
-    Failed(#[from] CompactionError),
+    #[error("{error}")]
+    Failed {
+        /// What went wrong; a compactor's own text is cleaned and held to the bound of error texts (M5).
+        error: CompactionError,
+        /// Tokens that it took nevertheless; they are billed (R5).
+        usage: Usage,
+    },
 }
 
 /// Gives a session free again, and takes the compaction out of the engine's books.
@@ -95,16 +101,22 @@ pub(crate) async fn compact<F: Flavour, T>(session: &Session<F, T>) -> Result<Co
         },
         None => Poll::Ready(None),
     });
+    let limits = engine.config.limits();
     let result = token.until_cancelled(working).await;
     let compaction = match result {
         None => return Err(EngineShutdown.into()),
-        Some(None) => return Err(CompactionError::Failed("the compactor panicked".into()).into()),
-        Some(Some(Err(fault))) => return Err(CompactionError::Failed(fault.message).into()),
+        Some(None) => return Err(failed(&CompactionFault::new(PANICKED), limits)),
+        Some(Some(Err(fault))) => return Err(failed(&fault, limits)),
         Some(Some(Ok(compaction))) => compaction,
     };
-    let done = install(&session.shared, &plan, &compaction, engine.config.limits())?;
+    let done = install(&session.shared, &plan, &compaction, limits)
+        .map_err(|error| CompactError::Failed { error, usage: compaction.usage })?;
     drop(held);
     Ok(done)
+}
+
+fn failed(fault: &CompactionFault, limits: &Limits) -> CompactError {
+    CompactError::Failed { error: CompactionError::of(fault, limits.error_bytes), usage: fault.usage }
 }
 
 fn plan<F: Flavour, T>(session: &Session<F, T>, history: History) -> Result<Plan, CompactError> {
@@ -113,7 +125,9 @@ fn plan<F: Flavour, T>(session: &Session<F, T>, history: History) -> Result<Plan
     let kept = policy.keep_tokens.unwrap_or(history.estimated_tokens() / 2);
     let cut = cut(&history, policy, unread(&history), kept).ok_or(CompactError::NothingToReplace)?;
     let (id, model) = (session.shared.id.clone(), Arc::clone(engine.host.model_spec()));
-    let request = CompactionRequest::new(id, Trigger::Manual, model, history.clone(), cut);
+    let request = CompactionRequest::new(id, Trigger::Manual, model, history.clone(), cut)
+        .tools(engine.host.tools().iter().filter(|spec| !spec.hidden).cloned().collect())
+        .most_bytes(engine.config.limits().response_bytes);
     Ok(Plan { history, request })
 }
 
@@ -121,8 +135,8 @@ fn install(
     session: &SessionShared,
     plan: &Plan,
     compaction: &Compaction,
-    limits: &crate::core::config::Limits,
-) -> Result<Compacted, CompactError> {
+    limits: &Limits,
+) -> Result<Compacted, CompactionError> {
     let bounds =
         MessageBounds { parts: limits.parts, text: limits.response_bytes, image: limits.image_bytes };
     let revision = Revision(session.revision().0 + 1);

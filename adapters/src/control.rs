@@ -7,6 +7,7 @@ use crate::core::output::CancelReply;
 use crate::core::steer::{RetractReply, SteerError};
 use crate::core::suspend::{NotSuspendable, Suspended};
 use crate::host::UnknownTool;
+use crate::reading::RunReader;
 use crate::shared::RunShared;
 use crate::start::UserInput;
 use crate::sync::Arc;
@@ -30,6 +31,11 @@ impl RunControl {
     /// The run's id.
     pub fn id(&self) -> &RunId {
         &self.shared.id
+    }
+
+    /// Reads the run; see [`RunReader`]. It goes on without this control, and cannot answer.
+    pub fn reader(&self) -> RunReader {
+        RunReader::new(&self.shared)
     }
 
     /// The requests that stand open, in the order in which they were asked (H1).

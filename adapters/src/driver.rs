@@ -3,7 +3,7 @@
 use crate::core::id::Seq;
 use crate::core::input::AbortCause;
 use crate::core::outcome::Outcome;
-use crate::core::output::Wake;
+use crate::core::output::{Credit, Wake};
 use crate::core::time::Time;
 use crate::core::{Input, Output};
 use crate::gate::{GateKeeper, Gates};
@@ -19,7 +19,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-/// Events, items and rounds of one poll: a driver that never sleeps would starve the readers on its thread.
+/// Events, items and rounds of one poll: a driver that never sleeps would starve the readers on its thread. Where a
+/// subscription may be behind by little, a poll brings no more than a quarter of that.
 const BUDGET: u64 = 256;
 
 /// Drives one run; poll it on any executor, or block on it. Its output is the run's outcome.
@@ -127,7 +128,7 @@ impl<T: Timer, X: Transport> Driver<T, X> {
             if !rest.live {
                 return Poll::Ready(());
             }
-            if budget.is_spent(rest.last) {
+            if budget.is_spent(&rest) {
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
@@ -182,7 +183,8 @@ impl<T: Timer, X: Transport> Driver<T, X> {
         let Some(transport) = &mut self.transport else { return false };
         self.full = rest.credit.is_zero();
         transport.unobserved(rest.unobserved);
-        let ready = transport.poll_items(cx, rest.credit, &mut self.items).is_ready();
+        let credit = Credit { items: rest.credit.items.min(most(rest)), ..rest.credit };
+        let ready = transport.poll_items(cx, credit, &mut self.items).is_ready();
         budget.items += self.items.len() as u64;
         ready
     }
@@ -277,9 +279,16 @@ struct Budget {
 }
 
 impl Budget {
-    fn is_spent(&mut self, last: Seq) -> bool {
-        let first = *self.first.get_or_insert(last);
+    fn is_spent(&mut self, rest: &Rest) -> bool {
+        let first = *self.first.get_or_insert(rest.last);
         self.rounds += 1;
-        self.rounds > BUDGET || self.items >= BUDGET || last.0 - first.0 >= BUDGET
+        let most = most(rest) as u64;
+        self.rounds > BUDGET || self.items >= most || rest.last.0 - first.0 >= most
     }
+}
+
+/// The most items that a poll brings, at least one.
+fn most(rest: &Rest) -> usize {
+    let most = rest.least.map_or(BUDGET, |least| BUDGET.min(least.div_ceil(4)));
+    usize::try_from(most).unwrap_or(usize::MAX).max(1)
 }

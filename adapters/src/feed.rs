@@ -96,6 +96,7 @@ pub struct Events<'a> {
 
 impl Events<'_> {
     /// The next event; `None` after the terminal one. The end says nothing about success: ask for the outcome (E14).
+    /// With required observers the end comes when they are done: who drops the handle at the terminal event does not wait.
     pub async fn next(&mut self) -> Option<Envelope> {
         poll_fn(|cx| self.feed.poll_next(cx)).await
     }
@@ -120,6 +121,7 @@ pub struct EventStream {
 
 impl EventStream {
     /// The next event; `None` after the terminal one. The end says nothing about success: ask for the outcome (E14).
+    /// With required observers the end comes when they are done: who drops the handle at the terminal event does not wait.
     pub async fn next(&mut self) -> Option<Envelope> {
         poll_fn(|cx| self.feed.poll_next(cx)).await
     }

@@ -73,6 +73,8 @@ pub mod http1;
 pub mod mcp;
 #[cfg(feature = "smol")]
 pub mod smol;
+#[cfg(feature = "tracing")]
+pub mod telemetry;
 #[cfg(feature = "tokio")]
 pub mod tokio;
 
@@ -91,6 +93,7 @@ mod journal;
 mod models;
 mod outcome;
 mod panics;
+mod reading;
 mod registry;
 mod run;
 mod session;
@@ -139,6 +142,9 @@ pub use crate::core::observe::{
 };
 pub use crate::core::outcome::{Answer, CancelCause, Ended, LateCompletion, Outcome, RunResult, StopReason};
 pub use crate::core::output::{CancelReply, Credit, Work};
+pub use crate::core::reader::{
+    After, Cursor, CursorError, Exceeded, LiveHistory, Page, ReadBounds, ReadError, ReadFault, ReadResource,
+};
 pub use crate::core::saved::{ImportBounds, ImportError, ImportProblem};
 pub use crate::core::snapshot::{LastRun, Lifecycle, Metadata, MetadataError, Snapshot, SnapshotError};
 pub use crate::core::steer::{RetractReply, Steer, SteerError, SteeringItem};
@@ -165,6 +171,7 @@ pub use crate::host::{
 };
 pub use crate::journal::{Journal, JournalFull};
 pub use crate::outcome::WaitForOutcome;
+pub use crate::reading::{RunReader, Subscription};
 pub use crate::run::{Run, RunHandle};
 pub use crate::session::{Session, SessionState};
 pub use crate::start::{RunOptions, RunSeed, StartError, UserInput};

@@ -12,6 +12,7 @@ use crate::core::steer::{RetractReply, SteerError};
 use crate::core::suspend::{NotSuspendable, Suspended};
 use crate::feed::{EventStream, Events, Feed};
 use crate::outcome::WaitForOutcome;
+use crate::reading::RunReader;
 use crate::shared::RunShared;
 use crate::start::UserInput;
 use crate::sync::Arc;
@@ -83,6 +84,11 @@ impl Run {
         self.handle.control()
     }
 
+    /// Reads the run beside its own stream, also after its end and without a handle; see [`RunReader`].
+    pub fn reader(&self) -> RunReader {
+        self.handle.reader()
+    }
+
     /// See [`RunControl::respond`].
     ///
     /// # Errors
@@ -148,6 +154,11 @@ impl RunHandle {
     /// Commands to the run that any task can give; see [`RunControl`].
     pub fn control(&self) -> RunControl {
         RunControl::new(&self.shared)
+    }
+
+    /// Reads the run beside its stream; see [`RunReader`].
+    pub fn reader(&self) -> RunReader {
+        RunReader::new(&self.shared)
     }
 
     /// See [`RunControl::respond`].

@@ -15,6 +15,7 @@ use crate::driver::Driver;
 use crate::engine::{Inner, SessionError};
 use crate::gate::Gate;
 use crate::host::{Flavour, HostTransport};
+use crate::reading::RunReader;
 use crate::run::Run;
 use crate::shared::RunShared;
 use crate::start::{RunOptions, RunSeed, StartError, UserInput};
@@ -138,6 +139,11 @@ impl<F: Flavour, T> Session<F, T> {
         let candidate =
             self.shared.running().and_then(|run| run.look(|machine| machine.candidate().cloned()));
         candidate.unwrap_or_else(|| self.history())
+    }
+
+    /// Reads the run that is going on, if one is; see [`RunReader`].
+    pub fn reader(&self) -> Option<RunReader> {
+        self.shared.running().map(|run| RunReader::new(&run))
     }
 
     /// What the session is doing (S1).

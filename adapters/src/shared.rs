@@ -1,8 +1,9 @@
 //! What a run's handle, driver, streams and waiters share: the machine and what surrounds it, behind one lock.
 //!
 //! **Locks.** The run's lock is taken first; the session's and the registry's are taken inside of it, and nothing is
-//! taken inside of those but a gate's and a best-effort queue's. No foreign code runs under any of them: wakers, also replaced ones, leave with
-//! [`Woken`] and are woken and dropped after unlocking (X5).
+//! taken inside of those but a gate's and a best-effort queue's; cloning a session's source of boundary inputs counts and
+//! takes none. No foreign code runs under any of them: wakers, also replaced ones, leave with [`Woken`] and are woken and
+//! dropped after unlocking (X5).
 
 use crate::CancellationToken;
 use crate::core::Run as Machine;
@@ -10,13 +11,16 @@ use crate::core::event::Envelope;
 use crate::core::host_input::{HostAnswer, HostRequest, RespondError};
 use crate::core::id::{RequestId, RunId, Seq, SteerId};
 use crate::core::input::AbortCause;
+use crate::core::log::EventLog;
 use crate::core::outcome::{LateCompletion, Outcome};
 use crate::core::output::CancelReply;
+use crate::core::reader::{LiveHistory, ReadBounds, ReadError, Reader};
 use crate::core::steer::{RetractReply, SteerError};
 use crate::core::suspend::{NotSuspendable, Suspended};
 use crate::core::tool::ToolVisibility;
 use crate::host::{UnknownTool, known};
 use crate::panics::drop_caught;
+use crate::reading::{Place, Readers};
 use crate::registry::{Registry, RunKey};
 use crate::session::SessionShared;
 use crate::start::UserInput;
@@ -173,6 +177,22 @@ impl RunShared {
     /// Events after `after` that the log still holds, at most `most`.
     pub(crate) fn events_after(&self, after: Seq, most: usize) -> Vec<Envelope> {
         lock(&self.state).machine().log().after(after).take(most).cloned().collect()
+    }
+
+    /// Has `f` serve a subscription. That records nothing, and nobody is to be told.
+    pub(crate) fn read<R>(&self, f: impl FnOnce(&mut Readers, &EventLog) -> R) -> R {
+        let mut state = lock(&self.state);
+        let (readers, log) = state.readers();
+        f(readers, log)
+    }
+
+    /// A subscription to what follows the conversation as it stands, and that, in one step.
+    pub(crate) fn join(&self, bounds: ReadBounds) -> Result<(LiveHistory, Place), ReadError> {
+        let mut state = lock(&self.state);
+        let live = state.machine().live_history();
+        let (readers, log) = state.readers();
+        let reader = Reader::new(log, &live.cursor, bounds)?;
+        Ok((live, readers.insert(reader)))
     }
 
     /// Has `f` look at the machine.

@@ -9,6 +9,7 @@ use crate::core::history::History;
 use crate::core::host_input::{HostAnswer, RespondError};
 use crate::core::id::{CommandId, OpId, RequestId, Revision, Seq, SteerId};
 use crate::core::input::{AbortCause, Respond, Retract, SteerInput};
+use crate::core::log::EventLog;
 use crate::core::message::Part;
 use crate::core::outcome::Outcome;
 use crate::core::output::{CancelReply, Credit, Reply};
@@ -19,6 +20,7 @@ use crate::core::tool::ToolVisibility;
 use crate::core::{Input, Next, Outbox, Run as Machine};
 use crate::journal::{Tape, step_with};
 use crate::panics::caught;
+use crate::reading::Readers;
 use crate::sync::Arc;
 use crate::wakers::{WakerSet, Woken};
 use std::collections::VecDeque;
@@ -57,6 +59,8 @@ pub(crate) struct RunState {
     /// The last event that was offered to best-effort observers.
     pub(crate) offered: Seq,
     reader: Option<Waker>,
+    /// Everyone who reads beside the primary stream.
+    readers: Readers,
     /// Who waits for the outcome, and how many of them let the handle's own stream go unread.
     pub(crate) waiters: WakerSet,
     pub(crate) waiting: usize,
@@ -96,6 +100,7 @@ impl RunState {
             read: Seq(0),
             offered,
             reader: None,
+            readers: Readers::default(),
             waiters: WakerSet::default(),
             waiting: 0,
             discarding: 0,
@@ -156,6 +161,7 @@ impl RunState {
         if self.reader.is_some() && (self.machine.log().last_seq() > self.read || !self.next.live) {
             woken.push(self.reader.take());
         }
+        self.readers.publish(self.machine.log(), woken);
         if self.asleep && (self.poked || !self.next.live) {
             self.asleep = false;
             woken.push(self.driver.take());
@@ -182,7 +188,7 @@ impl RunState {
     /// Steps the machine. A panic in it closes the run from its ledger (X5). Whether the input was proper.
     fn step(&mut self, input: Input) -> bool {
         let (machine, tape, out, now) = (&mut self.machine, &mut self.tape, &mut self.out, self.now);
-        match caught(|| step_with(machine, tape, now, input, out)) {
+        let proper = match caught(|| step_with(machine, tape, now, input, out)) {
             Some(Ok(next)) => {
                 self.next = next;
                 true
@@ -196,7 +202,14 @@ impl RunState {
                 self.next = Next { wake: None, hard: None, credit: Credit::ZERO, live: false };
                 true
             }
-        }
+        };
+        self.readers.judge(self.machine.log());
+        proper
+    }
+
+    /// The subscriptions, and the log that they read.
+    pub(crate) fn readers(&mut self) -> (&mut Readers, &EventLog) {
+        (&mut self.readers, self.machine.log())
     }
 
     /// Tells the machine how far the primary stream has been read. While it goes unread, that is all of it, also what
@@ -385,6 +398,7 @@ impl RunState {
             wake: self.next.wake.map(|wake| self.clock.of_engine(wake)),
             hard: self.next.hard.map(|wake| self.clock.of_engine(wake)),
             last: self.machine.log().last_seq(),
+            least: self.readers.least_events(),
             unobserved: self.machine.awaits_observers(),
         }
     }

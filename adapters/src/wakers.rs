@@ -39,6 +39,11 @@ impl WakerSet {
         Woken { wakers: std::mem::take(&mut self.waiting).into_values().collect() }
     }
 
+    /// Whether nobody waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// How many wait.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {

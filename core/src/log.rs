@@ -242,6 +242,7 @@ impl Ledger {
             | Event::SteeringDelivered(_)
             | Event::SteeringApplied(_)
             | Event::BoundaryApplied(_)
+            | Event::CompactionStopped { .. }
             | Event::StreamReset(_)
             | Event::RequestRetry { .. }
             | Event::Diagnostic(_)

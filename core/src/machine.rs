@@ -247,6 +247,7 @@ impl Machine {
         self.collects = start.boundaries;
         self.compacts = start.compacts;
         self.context = start.context;
+        self.context.run_begins();
         self.history = start.history;
         self.committed = self.history.clone();
         self.revision = start.revision;
@@ -281,7 +282,7 @@ impl Machine {
         self.run_deadline = value.left.map(|left| self.now.after(left));
         self.collected = value.collected;
         self.collects = resume.boundaries && !value.collected;
-        self.steers = Book::resumed(value.steers);
+        self.steers = Book::resumed(value);
         self.compacts = resume.compacts;
         self.context = resume.context;
         self.history = resume.history.clone();

@@ -8,8 +8,9 @@
 
 use crate::config::Config;
 use crate::id::SteerId;
-use crate::message::{MessageBounds, MessageError, Part, Role, check_parts};
-use alloc::collections::BTreeSet;
+use crate::message::{Message, MessageBounds, MessageError, Part, Role, check_parts};
+use crate::suspend::{AppliedSteer, Suspended};
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -103,9 +104,32 @@ pub(crate) fn says_nothing(parts: &[Part]) -> bool {
 }
 
 impl Book {
-    /// The inputs of a run's next part, whose ids are counted on.
-    pub(crate) fn resumed(made: u64) -> Self {
-        Self { made, ..Self::default() }
+    /// The inputs of a run's next part: ids are counted on, what was applied stays known, and what is not committed of it
+    /// is returned by an interruption (C9).
+    pub(crate) fn resumed(value: &Suspended) -> Self {
+        Self {
+            made: value.steers,
+            applied: value.applied.iter().map(|applied| applied.id.clone()).collect(),
+            uncommitted: value.uncommitted().map(Arc::new).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// What was applied, for a value that goes on with `tail`: the inputs that are not committed are the last of its
+    /// messages from people.
+    pub(crate) fn put_aside(&self, tail: &[Arc<Message>]) -> Vec<AppliedSteer> {
+        let said = tail.iter().zip(0_u32..).filter(|(message, _)| message.role() == Role::User);
+        let places: Vec<u32> = said.map(|(_, at)| at).collect();
+        let first = places.len().saturating_sub(self.uncommitted.len());
+        let open: BTreeMap<&SteerId, u32> =
+            self.uncommitted.iter().map(|steer| &steer.id).zip(places.into_iter().skip(first)).collect();
+        let mut applied: Vec<AppliedSteer> = self
+            .applied
+            .iter()
+            .map(|id| AppliedSteer { id: id.clone(), at: open.get(id).copied() })
+            .collect();
+        applied.sort_by_key(|applied| applied.at);
+        applied
     }
 
     /// How many ids the engine has made.

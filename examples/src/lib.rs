@@ -13,6 +13,8 @@ pub mod endpoint;
 pub mod folder;
 pub mod http1;
 pub mod interrupt;
+pub mod page;
+pub mod record;
 pub mod replay;
 pub mod report;
 pub mod screen;

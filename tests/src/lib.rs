@@ -14,6 +14,11 @@ pub struct Readme;
 #[doc = include_str!("../../docs/people.md")]
 pub struct People;
 
+/// The Rust code of the guide to reading, likewise.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/reading.md")]
+pub struct Reading;
+
 /// The Rust code of the guide to MCP, compiled as a documentation test.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/mcp.md")]
@@ -34,5 +39,6 @@ pub struct Agui;
 pub struct Durability;
 
 pub mod providers;
+pub mod records;
 pub mod runs;
 pub mod scratch;

@@ -59,8 +59,12 @@ pub fn count(run: &RunHandle, kind: &str) -> usize {
     kinds(run).iter().filter(|found| **found == kind).count()
 }
 
+/// Longest log that is written and read back for each run.
+const RECORDED: usize = 200;
+
 /// Checks what holds of every run that has ended and whose whole log is there: the order of its events, one terminal,
-/// at the end, with which the outcome agrees (E1, E2, E3, W7, W9).
+/// at the end, with which the outcome agrees, and a record that is read
+/// back (E1, E2, E3, L6, W7, W9).
 ///
 /// # Panics
 ///
@@ -71,6 +75,11 @@ pub fn assert_ended(run: &RunHandle) {
     let verified = events.iter().try_for_each(|envelope| verifier.observe(envelope));
     if let Err(violation) = verified.and_then(|()| verifier.finish()) {
         panic!("{violation}: {:?}", kinds(run));
+    }
+    if events.len() <= RECORDED
+        && let Err(error) = crate::records::round_trip(run.id(), &events)
+    {
+        panic!("{error}: {:?}", kinds(run));
     }
     let terminals = events.iter().filter(|envelope| envelope.event.is_terminal()).count();
     assert_eq!(terminals, 1, "{:?}", kinds(run));

@@ -362,7 +362,7 @@ fn a_compaction_by_hand_is_an_operation_of_the_session_and_shutdown_cancels_and_
     let short = engine.session().unwrap();
     assert_eq!(block_on(short.compact()), Err(CompactError::NothingToReplace));
     let session = long_session(&engine);
-    assert!(matches!(block_on(session.compact()), Err(CompactError::Failed(_))));
+    assert!(matches!(block_on(session.compact()), Err(CompactError::Failed { .. })));
     {
         let mut hanging = pin!(session.compact());
         assert!(block_on(poll_once(hanging.as_mut())).is_none());

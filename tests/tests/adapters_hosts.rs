@@ -7,6 +7,7 @@ use runloom::{
     StartError, ToolOutput, ToolSpec, ToolSpecError, ToolStatus, approver_fn, tool_fn,
 };
 use runloom_tests::runs::{assert_ended, count, with_capacity};
+use std::time::Duration;
 
 // proves: X3
 #[test]
@@ -34,6 +35,13 @@ fn hosts_are_checked() {
     let host = Host::shared().model(ModelSpec::new("m"), ScriptedModel::new([]));
     let twice = host.tool(ScriptedTool::new("a")).tool(ScriptedTool::new("a")).build();
     assert_eq!(twice.unwrap_err(), HostError::Tool(ToolSpecError::Duplicate("a".into())));
+    let declared = |change: fn(ToolSpec) -> ToolSpec| {
+        let host = Host::shared().model(ModelSpec::new("m"), ScriptedModel::new([]));
+        host.tool(ScriptedTool::new("a").declared(change)).build().unwrap_err()
+    };
+    let hurried = declared(|spec| spec.deadline(Duration::ZERO));
+    assert_eq!(hurried, HostError::Tool(ToolSpecError::Deadline("a".into())));
+    assert_eq!(declared(ToolSpec::client), HostError::ClientTool("a".into()));
 }
 
 /// T2: without an approver nothing that needs approval runs; a panic is no consent.

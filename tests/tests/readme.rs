@@ -28,7 +28,7 @@ fn dead_links(text: &str, root: &Path) -> Vec<String> {
 fn readme_can_be_checked() {
     let root =
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package is a folder of the workspace");
-    for page in ["README.md", "docs/people.md", "docs/durability.md"] {
+    for page in ["README.md", "docs/people.md", "docs/reading.md", "docs/durability.md"] {
         let text = std::fs::read_to_string(root.join(page)).expect(page);
         let folder = root.join(page);
         let (fences, links) = (bad_fences(&text), dead_links(&text, folder.parent().expect("a folder")));

@@ -5,6 +5,9 @@ use crate::core::compaction::{Compaction, CompactionFault, CompactionRequest};
 use std::future::Future;
 use std::sync::Arc;
 
+/// What stands in the place of a compactor's own words when it has panicked.
+pub(crate) const PANICKED: &str = "the compactor panicked";
+
 /// What a compactor gets beside the request.
 #[derive(Clone, Debug)]
 pub struct CompactionContext {

@@ -21,11 +21,13 @@ pub use approver::{
     local_approver_fn,
 };
 pub use asks::Asking;
+pub(crate) use compactor::PANICKED;
 pub use compactor::{
     CompactionContext, Compactor, CompactorFn, LocalCompactor, LocalCompactorFn, compactor_fn,
     local_compactor_fn,
 };
 pub use flavour::{Flavour, Local, Shared};
+pub(crate) use model::NOT_NATIVE;
 pub use model::{LocalModel, LocalModelFn, Model, ModelContext, ModelFn, local_model_fn, model_fn};
 pub use observer::{LocalObserver, LocalObserverFn, Observer, ObserverFn, local_observer_fn, observer_fn};
 pub use progress::Progress;
@@ -34,6 +36,7 @@ pub use responder::{
     responder_fn,
 };
 pub use steering::Steering;
+pub(crate) use summarizer::read_summary;
 pub use summarizer::{LocalSummarizer, Summarizer};
 pub(crate) use tool::known;
 pub use tool::{LocalTool, Tool, ToolContext, ToolReturn, UnknownTool};
@@ -124,6 +127,10 @@ pub enum HostError {
     /// A tool's declaration is not valid, or two tools have one name.
     #[error(transparent)]
     Tool(#[from] ToolSpecError),
+    /// A tool with code says that the client executes it: its code would never run. See
+    /// [`client_tool`](HostBuilder::client_tool).
+    #[error("the tool {0:?} has code, and says that the client executes it")]
+    ClientTool(Text),
 }
 
 impl Host<Shared> {
@@ -224,14 +231,18 @@ impl<F: Flavour> HostBuilder<F> {
     /// # Errors
     ///
     /// [`HostError`] if there is no model, a tool's declaration was made invalid after it was built, two tools have the
-    /// same name, or there are more than [`MAX_OBSERVERS`] required observers.
+    /// same name, a tool with code is declared as one that the client executes, or there are more than [`MAX_OBSERVERS`]
+    /// required observers.
     pub fn build(self) -> Result<Host<F>, HostError> {
         let (spec, open, natively) = self.model.ok_or(HostError::NoModel)?;
         let mut tools = Vec::with_capacity(self.tools.len());
         let mut calls = BTreeMap::new();
         let mut names = BTreeSet::new();
         for (spec, call) in self.tools {
-            ToolSpec::new(spec.name.clone(), spec.description.clone(), Arc::clone(&spec.schema))?;
+            spec.check()?;
+            if spec.client && call.is_some() {
+                return Err(HostError::ClientTool(spec.name));
+            }
             if !names.insert(spec.name.clone()) {
                 return Err(ToolSpecError::Duplicate(spec.name).into());
             }
@@ -257,7 +268,8 @@ impl<F: Flavour> HostBuilder<F> {
         Ok(Host { parts: Arc::new(parts) })
     }
 
-    /// Histories are shortened by the model's own provider ([`LocalModel::compact`]), and not by a compactor.
+    /// Histories are shortened by the model's own provider ([`LocalModel::compact`]), and not by a compactor. Models behind
+    /// HTTP can do it where their codec can, as [`Anthropic::compaction`](crate::core::provider::anthropic::Anthropic::compaction).
     pub fn compact_natively(mut self) -> Self {
         self.native = true;
         self

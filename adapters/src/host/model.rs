@@ -9,7 +9,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 /// What a model says that has no compaction of its own.
-const NOT_NATIVE: &str = "the model has no compaction of its own";
+pub(crate) const NOT_NATIVE: &str = "the model has no compaction of its own";
 
 /// What a model gets beside its request.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! One operation of a host: a model's attempt, a tool's call, an approval.
 
 use super::ready::OpWaker;
-use super::{Approval, Flavour, Opened, ToolReturn};
+use super::{Approval, Flavour, Opened, PANICKED, ToolReturn};
 use crate::core::Input;
 use crate::core::compaction::{Compaction, CompactionFault};
 use crate::core::host_input::HostAnswer;
@@ -110,7 +110,7 @@ impl<F: Flavour> Job<F> {
                 let result = match caught(|| Pin::new(future).poll(cx)) {
                     Some(Poll::Pending) => return Look::Waits,
                     Some(Poll::Ready(result)) => result,
-                    None => Err(CompactionFault::new("the compactor panicked")),
+                    None => Err(CompactionFault::new(PANICKED)),
                 };
                 into.push(Input::Compacted { op, result: result.map(Box::new).map_err(Box::new) });
                 Look::Ended

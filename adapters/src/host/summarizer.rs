@@ -1,17 +1,17 @@
 //! A compactor that asks a model for a summary.
 
 use super::{CompactionContext, Compactor, LocalCompactor, LocalModel, Model, ModelContext};
-use crate::core::compaction::{Compaction, CompactionFault, CompactionRequest};
+use crate::core::compaction::{Compaction, CompactionFault, CompactionRequest, Summarized, SummaryReader};
 use crate::core::history::{History, HistoryBounds};
 use crate::core::id::MessageId;
 use crate::core::message::{Message, MessageBounds, Part, Role};
 use crate::core::model::{ModelItem, ModelRequest, ModelSpec};
-use crate::core::usage::Usage;
 use futures_core::Stream;
 use std::fmt::Write;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 /// What the model is asked to do, unless the host says otherwise.
 const INSTRUCTIONS: &str = "You shorten the older part of a conversation between a user and an assistant that works \
@@ -23,12 +23,14 @@ summary alone.";
 const HEADING: &str = "[Summary of the earlier part of this conversation]";
 /// Most bytes of one tool's result that the model gets to read.
 const MOST_RESULT: usize = 4 * 1024;
+/// Items of an answer that are read in a row.
+const TURN: u32 = 64;
 
 /// A compactor that asks a model for a summary of the older messages: a plain request without tools, after which one
 /// user message stands in their place.
 ///
-/// An answer without text, one that was cut by the output limit, and a failure of the model are failures of the
-/// compaction: they are not tried again here, and the history stays as it is (K4).
+/// An answer without text, one that was cut by the output limit, one above the bound of a response, and a failure of the
+/// model are failures of the compaction: they are not tried again here, and the history stays as it is (K4).
 ///
 /// ```
 /// use runloom::testing::ScriptedModel;
@@ -128,58 +130,39 @@ fn cut_middle(text: String, most: usize) -> String {
     format!("{}\n[{} bytes are left out]\n{}", &text[..head], tail - head, &text[tail..])
 }
 
-/// What a stream has told.
-#[derive(Default)]
-struct Told {
-    text: String,
-    usage: Usage,
+/// A reader for what fits into one message under the heading.
+fn reader(request: &CompactionRequest) -> SummaryReader {
+    // The line's end counts two bytes.
+    SummaryReader::new(request.most_bytes.saturating_sub(HEADING.len() as u64 + 2))
 }
 
-impl Told {
-    /// Takes an item in; the end, if it is one.
-    fn take(&mut self, item: ModelItem) -> Option<Result<(), String>> {
-        match item {
-            ModelItem::Text(text) => self.text.push_str(&text),
-            ModelItem::Usage(usage) => self.usage.replace(&usage),
-            ModelItem::Done(done) => {
-                use crate::core::model::Finish;
-                return Some(match done.finish {
-                    Some(
-                        finish @ (Finish::Length | Finish::Error | Finish::Refusal | Finish::ContentFilter),
-                    ) => Err(format!("the summary ended early: {}", finish.as_str())),
-                    _ => Ok(()),
-                });
-            }
-            ModelItem::Failed(problem) => return Some(Err(problem.message.as_str().to_owned())),
-            _ => {}
-        }
-        None
-    }
-
-    fn end(self, end: Result<(), String>) -> Result<Compaction, CompactionFault> {
-        match end {
-            Ok(()) if self.text.trim().is_empty() => {
-                Err(CompactionFault::new("the model's summary is empty").usage(self.usage))
-            }
-            Ok(()) => {
-                let text = format!("{HEADING}\n{}", self.text.trim());
-                Ok(Compaction::summary(text).usage(self.usage))
-            }
-            Err(message) => Err(CompactionFault::new(message).usage(self.usage)),
-        }
-    }
-}
-
-async fn read(stream: impl Stream<Item = ModelItem>) -> Result<Compaction, CompactionFault> {
+/// Reads a model's answer to its end, in turns: others have theirs in between, however much is ready (C3).
+pub(crate) async fn read_summary(
+    stream: impl Stream<Item = ModelItem>,
+    mut reader: SummaryReader,
+) -> Result<Summarized, CompactionFault> {
     let mut stream = pin!(stream);
-    let mut told = Told::default();
-    loop {
-        let Some(item) = poll_fn(|cx| stream.as_mut().poll_next(cx)).await else {
-            return told.end(Err("the stream of the summary ended before the summary did".into()));
-        };
-        if let Some(end) = told.take(item) {
-            return told.end(end);
+    let mut left = TURN;
+    let end = poll_fn(|cx| {
+        while left > 0 {
+            left -= 1;
+            match stream.as_mut().poll_next(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(None) => return Poll::Ready(None),
+                Poll::Ready(Some(item)) => {
+                    if let Some(end) = reader.take(item) {
+                        return Poll::Ready(Some(end));
+                    }
+                }
+            }
         }
+        left = TURN;
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    });
+    match end.await {
+        Some(end) => end,
+        None => Err(reader.cut()),
     }
 }
 
@@ -189,9 +172,9 @@ impl<M: Model> Compactor for Summarizer<M> {
         request: Arc<CompactionRequest>,
         cx: CompactionContext,
     ) -> Result<Compaction, CompactionFault> {
-        let request = Arc::new(self.request(&request));
-        match Model::open(&self.model, request, ModelContext::new(cx.token)).await {
-            Ok(stream) => read(stream).await,
+        let (asked, reader) = (Arc::new(self.request(&request)), reader(&request));
+        match Model::open(&self.model, asked, ModelContext::new(cx.token)).await {
+            Ok(stream) => read_summary(stream, reader).await?.under(HEADING),
             Err(problem) => Err(CompactionFault::new(problem.message)),
         }
     }
@@ -214,9 +197,9 @@ impl<M: LocalModel> LocalCompactor for LocalSummarizer<M> {
         request: Arc<CompactionRequest>,
         cx: CompactionContext,
     ) -> Result<Compaction, CompactionFault> {
-        let request = Arc::new(self.0.request(&request));
-        match LocalModel::open(&self.0.model, request, ModelContext::new(cx.token)).await {
-            Ok(stream) => read(stream).await,
+        let (asked, reader) = (Arc::new(self.0.request(&request)), reader(&request));
+        match LocalModel::open(&self.0.model, asked, ModelContext::new(cx.token)).await {
+            Ok(stream) => read_summary(stream, reader).await?.under(HEADING),
             Err(problem) => Err(CompactionFault::new(problem.message)),
         }
     }

@@ -1,8 +1,9 @@
 //! A model behind HTTP: any codec over any client.
 
 use super::{HttpClient, HttpError, HttpMethod, HttpRequest, HttpResponse, LocalHttpClient};
-use crate::host::{LocalModel, Model, ModelContext};
+use crate::host::{CompactionContext, LocalModel, Model, ModelContext, NOT_NATIVE, read_summary};
 use futures_core::Stream;
+use runloom_core::compaction::{Compaction, CompactionFault, CompactionRequest, SummaryReader};
 use runloom_core::model::{ModelItem, ModelRequest, Problem, ProblemKind};
 use runloom_core::provider::answer::{Answer, Head};
 use runloom_core::provider::{Codec, Secret, mask};
@@ -78,7 +79,7 @@ impl fmt::Debug for Endpoint {
 ///
 /// A failed answer becomes a typed [`Problem`]. The body is read as it is consumed, so that
 /// back-pressure reaches the provider; dropping the stream closes the connection. Nothing is retried here: that is
-/// the run's part. Key, values of further headers, and user and password of the URL are masked in every text that the
+/// the run's part. Where the codec can have the provider shorten histories, so can the model. Key, values of further headers, and user and password of the URL are masked in every text that the
 /// provider sends back as an error (M5).
 #[derive(Clone, Debug)]
 pub struct HttpModel<C, K> {
@@ -131,10 +132,22 @@ where
     type Stream = HttpModelStream<K::Body, C>;
 
     async fn open(&self, request: Arc<ModelRequest>, _: ModelContext) -> Result<Self::Stream, Problem> {
-        let http = self.inner.prepare(&request)?;
+        let http = self.inner.prepare(self.inner.codec.encode(&request)?)?;
         let response = HttpClient::send(&self.inner.client, http).await;
         let response = response.map_err(|error| self.inner.problem(&error))?;
         Ok(self.inner.receive(&request, response))
+    }
+
+    async fn compact(
+        &self,
+        request: Arc<CompactionRequest>,
+        _: CompactionContext,
+    ) -> Result<Compaction, CompactionFault> {
+        let asked = request.head_request();
+        let http = self.inner.prepare_compaction(&asked)?;
+        let response = HttpClient::send(&self.inner.client, http).await;
+        let response = response.map_err(|error| fault(self.inner.problem(&error)))?;
+        self.inner.adopt(self.inner.receive(&asked, response), &request).await
     }
 }
 
@@ -148,15 +161,27 @@ where
     type Stream = HttpModelStream<K::Body, C>;
 
     async fn open(&self, request: Arc<ModelRequest>, _: ModelContext) -> Result<Self::Stream, Problem> {
-        let http = self.inner.prepare(&request)?;
+        let http = self.inner.prepare(self.inner.codec.encode(&request)?)?;
         let response = LocalHttpClient::send(&self.inner.client, http).await;
         let response = response.map_err(|error| self.inner.problem(&error))?;
         Ok(self.inner.receive(&request, response))
     }
+
+    async fn compact(
+        &self,
+        request: Arc<CompactionRequest>,
+        _: CompactionContext,
+    ) -> Result<Compaction, CompactionFault> {
+        let asked = request.head_request();
+        let http = self.inner.prepare_compaction(&asked)?;
+        let response = LocalHttpClient::send(&self.inner.client, http).await;
+        let response = response.map_err(|error| fault(self.inner.problem(&error)))?;
+        self.inner.adopt(self.inner.receive(&asked, response), &request).await
+    }
 }
 
 impl<C: Codec, K> Inner<C, K> {
-    fn prepare(&self, request: &ModelRequest) -> Result<HttpRequest, Problem> {
+    fn prepare(&self, body: Vec<u8>) -> Result<HttpRequest, Problem> {
         let url = format!("{}{}", self.endpoint.base_url, self.codec.path());
         let mut http = HttpRequest::new(HttpMethod::Post, url);
         let own = self.codec.headers(self.endpoint.key.as_ref());
@@ -165,8 +190,29 @@ impl<C: Codec, K> Inner<C, K> {
         for (name, value) in own.chain(further) {
             http.headers.set(name, value).map_err(|error| self.problem(&error))?;
         }
-        http.body = self.codec.encode(request)?;
+        http.body = body;
         Ok(http)
+    }
+
+    fn prepare_compaction(&self, asked: &ModelRequest) -> Result<HttpRequest, CompactionFault> {
+        match self.codec.encode_compaction(asked) {
+            None => Err(CompactionFault::new(NOT_NATIVE)),
+            Some(body) => body.and_then(|body| self.prepare(body)).map_err(fault),
+        }
+    }
+
+    /// Reads what the provider has made of the older messages.
+    async fn adopt<B>(
+        &self,
+        answer: HttpModelStream<B, C>,
+        request: &CompactionRequest,
+    ) -> Result<Compaction, CompactionFault>
+    where
+        B: Stream<Item = Result<Vec<u8>, HttpError>>,
+        C::Decoder: Unpin,
+    {
+        let summarized = read_summary(answer, SummaryReader::new(request.most_bytes)).await?;
+        summarized.adopted(|context| self.codec.adopt(context))
     }
 
     fn problem(&self, error: &HttpError) -> Problem {
@@ -182,6 +228,10 @@ impl<C: Codec, K> Inner<C, K> {
         let answer = Answer::new(Arc::clone(&self.codec), request, Arc::clone(&self.secrets), head);
         HttpModelStream { body: Some(Box::pin(response.body)), answer, items: VecDeque::new() }
     }
+}
+
+fn fault(problem: Problem) -> CompactionFault {
+    CompactionFault::new(problem.message)
 }
 
 fn problem_of(error: &HttpError) -> Problem {

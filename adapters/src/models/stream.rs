@@ -1,6 +1,7 @@
 //! The way of an item: from a thread that brings it through the driver to the reader.
 
 use super::{assert_ended, explore, fed, fed_into};
+use crate::core::id::Seq;
 use loom::future::block_on;
 use loom::thread;
 
@@ -94,4 +95,50 @@ fn an_outcome_is_awaited_beside_the_driver() {
         assert_ended(run.handle());
     });
     println!("driver and outcome: {count} interleavings");
+}
+
+/// A subscription that sleeps while another thread drives: it is woken, and gets every event once.
+// proves: L2, L3
+#[test]
+fn a_subscription_on_another_thread_misses_nothing() {
+    let count = explore(3, || {
+        let (fed, _session, run, driver) = fed();
+        fed.text();
+        fed.done();
+        let mut live = run.reader().subscribe(Seq(0)).unwrap();
+        let drives = thread::spawn(move || block_on(driver));
+        block_on(async {
+            let mut next = 1;
+            while let Some(envelope) = live.next().await.unwrap() {
+                assert_eq!(envelope.seq.0, next);
+                next += 1;
+            }
+            assert!(next > 5);
+        });
+        drives.join().unwrap();
+        assert_ended(run.handle());
+    });
+    println!("driver and subscription: {count} interleavings");
+}
+
+/// A subscription is dropped while another thread has just woken it.
+// proves: L3, X5
+#[test]
+fn a_subscription_goes_while_it_is_woken() {
+    let count = explore(3, || {
+        let (fed, _session, run, driver) = fed();
+        fed.text();
+        fed.done();
+        let reader = run.reader();
+        let mut live = reader.subscribe(Seq(0)).unwrap();
+        let reads = thread::spawn(move || {
+            block_on(live.next()).unwrap();
+            drop(live);
+        });
+        block_on(driver);
+        reads.join().unwrap();
+        assert!(reader.outcome().is_some());
+        assert_ended(run.handle());
+    });
+    println!("driver and a subscription that goes: {count} interleavings");
 }

@@ -28,6 +28,8 @@ pub(crate) struct Rest {
     pub(crate) wake: Option<Wake>,
     pub(crate) hard: Option<Wake>,
     pub(crate) last: Seq,
+    /// The least that a subscription may be behind.
+    pub(crate) least: Option<u64>,
     /// Whether observers are asked.
     pub(crate) unobserved: bool,
 }

@@ -15,6 +15,8 @@ pub struct ContextState {
     pub(super) failures: u32,
     /// Set after a compaction until the provider has measured what came of it: the failures before it.
     pub(super) unproven: Option<u32>,
+    /// Whether the run's record says already that none is tried any more.
+    pub(super) told: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,20 +37,12 @@ impl Measured {
     }
 }
 
-/// A [`ContextState`] in the open: what was measured (tokens as reported, as estimated, whether of a beginning), then
-/// tokens at the last compaction, failures, and those before one that is not measured yet.
-type ContextFacts = (Option<(u64, u64, bool)>, Option<u64>, u32, Option<u32>);
-
 impl ContextState {
-    pub(crate) fn facts(&self) -> ContextFacts {
-        let Self { measured, last, failures, unproven } = *self;
-        let measured = measured.map(|Measured { reported, local, is_prefix }| (reported, local, is_prefix));
-        (measured, last, failures, unproven)
-    }
-
-    pub(crate) fn of_facts((measured, last, failures, unproven): ContextFacts) -> Self {
-        let measured = measured.map(|(reported, local, is_prefix)| Measured { reported, local, is_prefix });
-        Self { measured, last, failures, unproven }
+    /// A state whose members are all set, and larger than real ones.
+    #[cfg(test)]
+    pub(crate) fn extreme() -> Self {
+        let measured = Some(Measured { reported: u64::MAX, local: 1, is_prefix: true });
+        Self { measured, last: Some(1 << 60), failures: 3, unproven: Some(0), told: true }
     }
 
     /// Tokens of a context whose plain estimate is `local`: what the provider reported last, and an estimate of what
@@ -78,15 +72,33 @@ impl ContextState {
 
     /// Whether the policy asks for a compaction of `messages` messages with the plain estimate `local`.
     pub(crate) fn is_due(&self, policy: &CompactionPolicy, messages: usize, local: u64) -> bool {
-        let tokens = self.tokens(local);
-        let over = policy.after_messages.is_some_and(|most| messages >= most)
-            || policy.at_tokens.is_some_and(|at| tokens >= at);
+        let (over, tokens) = (self.is_over(policy, messages, local), self.tokens(local));
         over && !self.gave_up(policy) && self.has_grown(policy, tokens)
+    }
+
+    /// Whether a threshold of the policy is reached (K1).
+    pub(crate) fn is_over(&self, policy: &CompactionPolicy, messages: usize, local: u64) -> bool {
+        policy.after_messages.is_some_and(|most| messages >= most)
+            || policy.at_tokens.is_some_and(|at| self.tokens(local) >= at)
     }
 
     /// Whether too many compactions in a row have failed (K4).
     pub(crate) fn gave_up(&self, policy: &CompactionPolicy) -> bool {
         self.failures >= policy.failures
+    }
+
+    /// How many compactions in a row have failed, if they are too many and this run's record does not say so yet (K4).
+    pub(crate) fn tell_stop(&mut self, policy: &CompactionPolicy) -> Option<u32> {
+        if !self.gave_up(policy) || self.told {
+            return None;
+        }
+        self.told = true;
+        Some(self.failures)
+    }
+
+    /// Another run begins, with a record of its own.
+    pub(crate) fn run_begins(&mut self) {
+        self.told = false;
     }
 
     /// K3.
@@ -126,7 +138,7 @@ impl ContextState {
     /// After the host has changed the history, or compacted it by hand: nothing has failed, and nothing was tried.
     pub fn start_over(&mut self) {
         self.replaced();
-        (self.last, self.failures, self.unproven) = (None, 0, None);
+        (self.last, self.failures, self.unproven, self.told) = (None, 0, None, false);
     }
 }
 

@@ -4,18 +4,22 @@
 //! machine uses it between steps, and a session uses it for a compaction by hand.
 
 mod context;
+mod reader;
 mod replace;
 mod saved;
 
 pub use context::ContextState;
+pub use reader::{Summarized, SummaryReader};
 pub use replace::{CompactionError, cut, replaced, unread};
 pub(crate) use saved::{read_context, write_context};
 
+use crate::config::Limits;
 use crate::history::History;
 use crate::id::SessionId;
 use crate::message::{Message, Part, Role};
-use crate::model::ModelSpec;
+use crate::model::{ModelRequest, ModelSpec};
 use crate::text::Text;
+use crate::tool::ToolSpec;
 use crate::usage::Usage;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -130,10 +134,15 @@ pub struct CompactionRequest {
     pub history: History,
     /// How many of its messages are to be replaced; those behind stay as they are.
     pub cut: usize,
+    /// The tools that the requests of the conversation offer: a provider that shortens by itself may want to see them.
+    pub tools: Arc<[Arc<ToolSpec>]>,
+    /// Most encoded bytes of text of one message of the replacement; what goes beyond is refused (K4).
+    pub most_bytes: u64,
 }
 
 impl CompactionRequest {
-    /// A request to replace the first `cut` messages of `history`.
+    /// A request to replace the first `cut` messages of `history`; without tools, and with the default bound of a
+    /// response.
     pub fn new(
         session: SessionId,
         trigger: Trigger,
@@ -141,7 +150,39 @@ impl CompactionRequest {
         history: History,
         cut: usize,
     ) -> Self {
-        Self { session, trigger, model, history, cut }
+        let most_bytes = Limits::default().response_bytes;
+        Self { session, trigger, model, history, cut, tools: Arc::from([]), most_bytes }
+    }
+
+    /// With the tools that the conversation offers.
+    #[must_use]
+    pub fn tools(mut self, tools: Arc<[Arc<ToolSpec>]>) -> Self {
+        self.tools = tools;
+        self
+    }
+
+    /// With this bound for the text of one message of the replacement, in encoded bytes.
+    #[must_use]
+    pub fn most_bytes(mut self, bytes: u64) -> Self {
+        self.most_bytes = bytes;
+        self
+    }
+
+    /// What a provider gets that shortens by itself: the messages that are to be replaced, as the conversation's own
+    /// model and tools would have them.
+    pub fn head_request(&self) -> ModelRequest {
+        let mut head = History::new(self.history.bounds());
+        for message in self.head() {
+            // A beginning of a valid history that separates no pair is valid.
+            let _ = head.push_shared(Arc::clone(message));
+        }
+        ModelRequest {
+            operation: Text::EMPTY,
+            attempt: 1,
+            model: Arc::clone(&self.model),
+            history: head,
+            tools: Arc::clone(&self.tools),
+        }
     }
 
     /// The messages that are to be replaced, oldest first.

@@ -1,9 +1,10 @@
 //! Where a history may be cut, and what may stand in the place of its older part (K2, K4, B5).
 
-use super::{Compaction, CompactionPolicy};
+use super::{Compaction, CompactionFault, CompactionPolicy};
 use crate::history::{History, HistoryError};
 use crate::id::MessageId;
 use crate::message::{Message, MessageBounds, MessageError, Role};
+use crate::problem::clean;
 use crate::steer::says_nothing;
 use crate::text::Text;
 use alloc::sync::Arc;
@@ -39,6 +40,11 @@ pub enum CompactionError {
 }
 
 impl CompactionError {
+    /// What a compactor's failure comes to: its text is cleaned and cut to `most` encoded bytes (M5).
+    pub fn of(fault: &CompactionFault, most: u64) -> Self {
+        Self::Failed(clean(&fault.message, most))
+    }
+
     /// The error's stable code, as in `compaction.failed`.
     pub const fn code(&self) -> &'static str {
         match self {

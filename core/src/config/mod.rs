@@ -121,6 +121,10 @@ pub struct Limits {
     pub log_events: usize,
     /// Encoded bytes that the log keeps.
     pub log_bytes: u64,
+    /// Events that a subscription may be behind (L3).
+    pub subscription_events: u64,
+    /// Encoded bytes that a subscription may be behind.
+    pub subscription_bytes: u64,
     /// Encoded bytes of one payload, the outcome's excepted.
     pub payload_bytes: u64,
     /// Encoded bytes of a response over all parts.
@@ -179,6 +183,8 @@ impl Default for Limits {
             event_capacity_bytes: 1 << 20,
             log_events: 8_192,
             log_bytes: 16 << 20,
+            subscription_events: 1_024,
+            subscription_bytes: 4 << 20,
             payload_bytes: 256 << 10,
             response_bytes: 1 << 20,
             argument_bytes: 192 << 10,

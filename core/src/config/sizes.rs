@@ -138,9 +138,11 @@ impl Config {
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let limits = &self.limits;
-        let nonzero: [(&'static str, u64); 15] = [
+        let nonzero: [(&'static str, u64); 17] = [
             ("event capacity", limits.event_capacity as u64),
             ("event capacity in bytes", limits.event_capacity_bytes),
+            ("subscription events", limits.subscription_events),
+            ("subscription bytes", limits.subscription_bytes),
             ("payload bytes", limits.payload_bytes),
             ("response bytes", limits.response_bytes),
             ("argument bytes", limits.argument_bytes),

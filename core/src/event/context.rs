@@ -20,6 +20,9 @@ pub(super) fn write<O: Out>(o: &mut Object<'_, O>, event: &Event) {
         completed(o, done);
     } else if let Event::CompactionFailed(fault) = event {
         failed(o, fault);
+    } else if let Event::CompactionStopped { failures, estimated_context_tokens } = event {
+        o.u64("estimated_context_tokens", (*estimated_context_tokens).min(MAX_EXACT))
+            .u64("failures", u64::from(*failures));
     }
 }
 

@@ -130,6 +130,8 @@ kinds! {
     CompactionFailed => "compaction.failed", "code, message, usage", "closes the compaction";
     /// `compaction.cancelled`
     CompactionCancelled => "compaction.cancelled", "", "closes the compaction";
+    /// `compaction.stopped`
+    CompactionStopped => "compaction.stopped", "estimated_context_tokens, failures", "";
 }
 
 impl EventKind {

@@ -174,6 +174,13 @@ pub enum Event {
     CompactionFailed(Arc<CompactionFailed>),
     /// The run has ended before the compactor.
     CompactionCancelled,
+    /// A compaction is wanted, and none is tried any more: too many in a row have failed (K4).
+    CompactionStopped {
+        /// How many.
+        failures: u32,
+        /// Estimate over history and tool schemas, with what providers have reported.
+        estimated_context_tokens: u64,
+    },
 }
 
 /// Payload of `boundary.applied`; the run is named by the envelope.
@@ -444,6 +451,7 @@ impl Event {
             Self::CompactionCompleted(_) => EventKind::CompactionCompleted,
             Self::CompactionFailed(_) => EventKind::CompactionFailed,
             Self::CompactionCancelled => EventKind::CompactionCancelled,
+            Self::CompactionStopped { .. } => EventKind::CompactionStopped,
         }
     }
 

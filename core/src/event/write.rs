@@ -102,7 +102,8 @@ impl Event {
             | Self::CompactionStarted { .. }
             | Self::CompactionCompleted(_)
             | Self::CompactionFailed(_)
-            | Self::CompactionCancelled => context::write(&mut o, self),
+            | Self::CompactionCancelled
+            | Self::CompactionStopped { .. } => context::write(&mut o, self),
             Self::ModelStarted(_)
             | Self::ModelCompleted(_)
             | Self::ModelFailed(_)
@@ -171,6 +172,7 @@ impl Event {
             | Self::CompactionCompleted(_)
             | Self::CompactionFailed(_)
             | Self::CompactionCancelled
+            | Self::CompactionStopped { .. }
             | Self::StepStarted { .. }
             | Self::StepCompleted { .. }
             | Self::StepFailed { .. }

@@ -51,6 +51,8 @@ members!(limits, read_limits, Limits {
     steers: size read_size,
     steer_bytes: number read_number,
     boundary_bytes: number read_number,
+    subscription_events: number read_number,
+    subscription_bytes: number read_number,
 });
 
 members!(retry, read_retry, RetryPolicy {
@@ -63,7 +65,7 @@ members!(retry, read_retry, RetryPolicy {
 });
 
 fn deadlines(deadlines: &Deadlines) -> Node {
-    let Deadlines { first_item, idle, attempt, model_call, tool, host_input, compaction, run, finalization } =
+    let Deadlines { first_item, idle, attempt, model_call, tool, host_input, compaction, finalization, run } =
         *deadlines;
     Build::new()
         .maybe("first_item", first_item.map(span))
@@ -73,8 +75,8 @@ fn deadlines(deadlines: &Deadlines) -> Node {
         .maybe("tool", tool.map(span))
         .maybe("host_input", host_input.map(span))
         .maybe("compaction", compaction.map(span))
-        .maybe("run", run.map(span))
         .maybe("finalization", finalization.map(span))
+        .maybe("run", run.map(span))
         .end()
 }
 
@@ -88,8 +90,8 @@ fn read_deadlines(node: &Node, place: &Place<'_>) -> Result<Deadlines, ImportErr
             tool: fields.maybe("tool", read_span)?,
             host_input: fields.maybe("host_input", read_span)?,
             compaction: fields.maybe("compaction", read_span)?,
-            run: fields.maybe("run", read_span)?,
             finalization: fields.maybe("finalization", read_span)?,
+            run: fields.maybe("run", read_span)?,
         })
     })
 }

@@ -49,6 +49,7 @@ pub use line::is_event;
 pub use recorder::Recorder;
 pub use recover::{Recovered, recover};
 pub use replay::{Divergence, Line, Replay, ReplayError, Replayed, replay};
+pub(crate) use scalar::{number as exact, read_number as read_exact};
 
 use crate::saved::{ImportBounds, ImportError};
 
@@ -119,9 +120,6 @@ pub enum JournalProblem {
     /// The line is the right value in other bytes than canonical JSON has for it.
     #[error("not canonical JSON")]
     NotCanonical,
-    /// The line is neither an input nor an event nor a panic.
-    #[error("neither an input nor an event nor a panic")]
-    Unknown,
     /// The time lies before that of an earlier line.
     #[error("the time goes back")]
     TimeGoesBack,

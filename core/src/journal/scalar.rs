@@ -12,11 +12,11 @@ use core::time::Duration;
 const EXACT: f64 = MAX_EXACT as f64;
 
 /// An integer; above 2^53 - 1 its digits as a text.
-pub(super) fn number(n: u64) -> Node {
+pub(crate) fn number(n: u64) -> Node {
     if n <= MAX_EXACT { Node::Integer(n) } else { Node::Text(Text::from(n.to_string())) }
 }
 
-pub(super) fn read_number(node: &Node, place: &Place<'_>) -> Result<u64, ImportError> {
+pub(crate) fn read_number(node: &Node, place: &Place<'_>) -> Result<u64, ImportError> {
     let parsed = match node {
         Node::Integer(n) => Some(*n).filter(|n| *n <= MAX_EXACT),
         Node::Text(digits) => digits.parse().ok().filter(|n: &u64| *n > MAX_EXACT),

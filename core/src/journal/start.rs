@@ -4,7 +4,7 @@ use super::scalar::{
     float, hash, number, read_float, read_hash, read_number, read_size, read_small, read_span,
 };
 use super::scalar::{size, small, span};
-use crate::compaction::ContextState;
+use crate::compaction::{read_context, write_context};
 use crate::history::{History, HistoryBounds};
 use crate::id::{Revision, SessionId};
 use crate::input::{Answerers, Reader, Start};
@@ -30,8 +30,8 @@ pub(super) fn start(build: Build, start: &Start) -> Build {
         suspends,
         boundaries,
         compacts,
-        observers,
         context: size,
+        observers,
     } = start;
     build
         .text("session", session.text())
@@ -47,8 +47,8 @@ pub(super) fn start(build: Build, start: &Start) -> Build {
         .flag("suspends", *suspends)
         .flag("boundaries", *boundaries)
         .flag("compacts", *compacts)
+        .with("context", write_context(size))
         .with("observers", small(*observers))
-        .with("context", context(size))
 }
 
 pub(super) fn read_start(fields: &mut Fields<'_>) -> Result<Start, ImportError> {
@@ -66,8 +66,8 @@ pub(super) fn read_start(fields: &mut Fields<'_>) -> Result<Start, ImportError> 
         suspends: fields.flag("suspends")?,
         boundaries: fields.flag("boundaries")?,
         compacts: fields.flag("compacts")?,
-        observers: fields.need("observers", read_small)?,
         context: fields.need("context", read_context)?,
+        observers: fields.need("observers", read_small)?,
     })
 }
 
@@ -86,8 +86,8 @@ pub(super) fn resume(build: Build, resume: &Resume) -> Build {
         suspends,
         boundaries,
         compacts,
-        observers,
         context: size,
+        observers,
     } = resume;
     build
         .with("suspended", suspended.to_node())
@@ -103,8 +103,8 @@ pub(super) fn resume(build: Build, resume: &Resume) -> Build {
         .flag("suspends", *suspends)
         .flag("boundaries", *boundaries)
         .flag("compacts", *compacts)
+        .with("context", write_context(size))
         .with("observers", small(*observers))
-        .with("context", context(size))
 }
 
 pub(super) fn read_resume(fields: &mut Fields<'_>) -> Result<Resume, ImportError> {
@@ -128,8 +128,8 @@ pub(super) fn read_resume(fields: &mut Fields<'_>) -> Result<Resume, ImportError
         suspends: fields.flag("suspends")?,
         boundaries: fields.flag("boundaries")?,
         compacts: fields.flag("compacts")?,
-        observers: fields.need("observers", read_small)?,
         context: fields.need("context", read_context)?,
+        observers: fields.need("observers", read_small)?,
     })
 }
 
@@ -185,36 +185,6 @@ pub(super) fn answerers(answerers: Answerers) -> Node {
 pub(super) fn read_answerers(node: &Node, place: &Place<'_>) -> Result<Answerers, ImportError> {
     object(node, place, |fields| {
         Ok(Answerers { handle: fields.flag("handle")?, responder: fields.flag("responder")? })
-    })
-}
-
-fn context(context: &ContextState) -> Node {
-    let (measured, last, failures, unproven) = context.facts();
-    let measured = measured.map(|(reported, local, is_prefix)| {
-        Build::new()
-            .with("reported", number(reported))
-            .with("local", number(local))
-            .flag("is_prefix", is_prefix)
-            .end()
-    });
-    Build::new()
-        .maybe("measured", measured)
-        .maybe("last", last.map(number))
-        .with("failures", small(failures))
-        .maybe("unproven", unproven.map(small))
-        .end()
-}
-
-fn read_context(node: &Node, place: &Place<'_>) -> Result<ContextState, ImportError> {
-    object(node, place, |fields| {
-        let measured = fields.maybe("measured", |node, place| {
-            object(node, place, |fields| {
-                let reported = fields.need("reported", read_number)?;
-                Ok((reported, fields.need("local", read_number)?, fields.flag("is_prefix")?))
-            })
-        })?;
-        let (last, failures) = (fields.maybe("last", read_number)?, fields.need("failures", read_small)?);
-        Ok(ContextState::of_facts((measured, last, failures, fields.maybe("unproven", read_small)?)))
     })
 }
 

@@ -87,6 +87,7 @@ impl Account {
         let (last, before) = value.tail.split_last().map_or((None, &[][..]), |(l, b)| (Some(l), b));
         self.messages.extend(before.iter().cloned().map(Expected::Exactly));
         self.messages.extend(last.cloned().map(Expected::Exactly));
+        self.additions.resumed(value.uncommitted());
         for call in &value.calls {
             if let SuspendedState::Done(result) = &call.state {
                 self.draft.results.insert(result.call.ordinal, Arc::clone(result));
@@ -143,6 +144,7 @@ impl Account {
             | Event::SteeringDelivered(_)
             | Event::CompactionStarted { .. }
             | Event::CompactionCancelled
+            | Event::CompactionStopped { .. }
             | Event::RunCompleted(_)
             | Event::RunCancelled { .. }
             | Event::RunFailed(_)

@@ -7,7 +7,7 @@ use crate::input::Input;
 use crate::message::Part;
 use crate::outcome::Outcome;
 use crate::output::{Output, Reply};
-use crate::steer::RetractReply;
+use crate::steer::{RetractReply, Steer};
 use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -73,6 +73,11 @@ impl Additions {
             }
             None => Err(("H3", format!("{id:?} is applied, which does not wait"))),
         }
+    }
+
+    /// What an earlier part of the run has applied and not committed.
+    pub(super) fn resumed(&mut self, uncommitted: impl Iterator<Item = Steer>) {
+        self.uncommitted = uncommitted.map(|steer| (steer.id, steer.parts)).collect();
     }
 
     pub(super) fn committed(&mut self) {

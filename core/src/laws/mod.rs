@@ -23,7 +23,7 @@ use crate::output::{Credit, Next, Outbox, Output};
 use crate::run::Run;
 use crate::suspend::{Resume, Suspended};
 use crate::time::Time;
-use crate::verify::Verifier;
+use crate::verify::{Verifier, encoding};
 use account::Account;
 use additions::Said;
 use alloc::format;
@@ -59,7 +59,8 @@ pub enum Depth {
     Seen,
     /// Clones are stepped too: a spurious wake (W2), and the whole history is checked anew (W10).
     Probed,
-    /// Clones are compared in every detail (W1, W2). Slow: for single sequences and samples.
+    /// Clones are compared in every detail (W1, W2), and each event's bytes are read (L6). Slow: for single sequences and
+    /// samples.
     Whole,
 }
 
@@ -233,11 +234,11 @@ impl Checked {
                 self.account.said(said, &outputs);
                 self.taken = self.taken.max(taken.unwrap_or_default());
                 self.read &= !gone;
+                self.observers.stepped(&self.run, over, observed, *next, &outputs)?;
                 if let (Some(recover), true) = (recovers, mark.live) {
                     (self.read, self.taken) = (recover.reader == Reader::Primary, mark.seq);
                     self.observers.recovered(recover.observers, mark.seq);
                 }
-                self.observers.stepped(&self.run, over, observed, *next, &outputs)?;
                 self.waits(*next, quiet)?;
                 self.ends(mark, *next, &outputs)?;
                 self.bounded(mark, &outputs)?;
@@ -381,13 +382,19 @@ impl Checked {
         Ok(())
     }
 
-    /// W9, and what follows from the events: usage, messages, outcome (R5, C4, E10).
+    /// W9, the events' encoding (L1, L6), and what follows from them: usage, messages, outcome (R5, C4, E10).
     fn recorded(&mut self, mark: Mark) -> Result<(), Found> {
         let log = self.run.log();
         if log.after(mark.seq).len() as u64 != log.last_seq().0 - mark.seq.0 {
             return Err(found("L1", "a step evicted its own events"));
         }
+        let mut before = mark.bytes;
         for envelope in log.after(mark.seq) {
+            if self.depth == Depth::Whole {
+                encoding(envelope, log.run_id(), before)
+                    .map_err(|violation| (violation.rule, format!("{violation}")))?;
+            }
+            before = envelope.end;
             let refused = |violation| ("W9", format!("{violation}; it is {:?}", envelope.event));
             self.verifier.observe(envelope).map_err(refused)?;
             self.account.event(&envelope.event, self.run.committed())?;

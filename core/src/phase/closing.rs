@@ -105,6 +105,8 @@ pub(crate) fn suspend(m: &mut Machine, batch: &Batch, out: &mut Outbox) {
     m.abandon_all(out);
     let (revision, requests) = (m.revision, batch.open_requests());
     let base = m.committed.len();
+    let tail: Vec<_> = (base..m.history.len()).filter_map(|at| m.history.get(at).cloned()).collect();
+    let applied = m.steers.put_aside(&tail);
     let mut value = Suspended {
         run: m.log.run_id().clone(),
         session: origin.session.clone(),
@@ -120,13 +122,14 @@ pub(crate) fn suspend(m: &mut Machine, batch: &Batch, out: &mut Outbox) {
         billed: m.billed,
         left: m.run_deadline.map(|at| at.since(m.now)),
         base: base as u64,
-        tail: (base..m.history.len()).filter_map(|at| m.history.get(at).cloned()).collect(),
+        tail,
         answer: Text::EMPTY,
         calls: Vec::new(),
         used: Vec::new(),
         asked: 0,
         visibility: m.visibility.iter().map(|(name, shown)| (name.clone(), *shown)).collect(),
         steers: m.steers.made(),
+        applied,
         collected: m.collected,
         additions: Additions::default(),
     };

@@ -41,11 +41,27 @@ fn place(m: &Machine, trigger: Trigger) -> Option<usize> {
 
 /// Begins a compaction if the policy asks for one (K1, K3, K4).
 pub(crate) fn begin_due(m: &mut Machine, out: &mut Outbox) -> Option<Compacting> {
-    if !m.compacts || !m.context.is_due(&m.config.compaction, m.history.len(), m.plain_estimate()) {
+    let (policy, local) = (m.config.compaction, m.plain_estimate());
+    if !m.compacts || !m.context.is_over(&policy, m.history.len(), local) {
+        return None;
+    }
+    tell_stop(m);
+    if !m.context.is_due(&policy, m.history.len(), local) {
         return None;
     }
     let cut = place(m, Trigger::Threshold)?;
     Some(begin(m, Trigger::Threshold, cut, None, out))
+}
+
+/// Says that no compaction is tried any more, once in a run (K4).
+fn tell_stop(m: &mut Machine) {
+    let policy = m.config.compaction;
+    if policy.failures > 0
+        && let Some(failures) = m.context.tell_stop(&policy)
+    {
+        let estimated_context_tokens = m.context.tokens(m.plain_estimate());
+        m.emit(Event::CompactionStopped { failures, estimated_context_tokens });
+    }
 }
 
 /// Whether a context that was too large can be made smaller (K5).
@@ -88,7 +104,9 @@ impl Compacting {
         self.op = m.ops.next_id();
         if let Some(origin) = m.origin.clone() {
             let (session, model) = (origin.session.clone(), Arc::clone(&origin.model));
-            let request = CompactionRequest::new(session, self.trigger, model, m.history.clone(), self.cut);
+            let request = CompactionRequest::new(session, self.trigger, model, m.history.clone(), self.cut)
+                .tools(Arc::clone(&m.offered))
+                .most_bytes(m.config.limits.response_bytes);
             m.begin_op(OpKind::Compact, Work::Compact(Arc::new(request)), out);
         }
     }
@@ -118,8 +136,8 @@ impl Compacting {
                 Err(error) => self.fail(m, error, compaction.usage),
             },
             Err(fault) => {
-                let message = crate::problem::clean(&fault.message, m.config.limits.error_bytes);
-                self.fail(m, CompactionError::Failed(message), fault.usage)
+                let error = CompactionError::of(&fault, m.config.limits.error_bytes);
+                self.fail(m, error, fault.usage)
             }
         }
     }
@@ -160,6 +178,7 @@ impl Compacting {
         let local = m.plain_estimate();
         m.context.failed(local);
         m.emit(Event::CompactionFailed(Arc::new(CompactionFailed { error, usage })));
+        tell_stop(m);
         false
     }
 

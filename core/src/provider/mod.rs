@@ -22,6 +22,7 @@ mod stream;
 pub mod summary;
 mod wire;
 
+use crate::message::ProviderContext;
 use crate::model::{ModelItem, ModelRequest, Problem};
 use crate::text::Text;
 use alloc::sync::Arc;
@@ -58,6 +59,25 @@ pub trait Codec {
 
     /// A decoder for the answer to `request`.
     fn decoder(&self, request: &ModelRequest) -> Self::Decoder;
+
+    /// The body of a request that has the provider shorten the whole history of `request`: it goes where others go, and
+    /// its answer is decoded as others are. `None` if the provider has no such request, or the codec was not told to
+    /// use it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Codec::encode`].
+    fn encode_compaction(&self, request: &ModelRequest) -> Option<Result<Vec<u8>, Problem>> {
+        let _ = request;
+        None
+    }
+
+    /// What the answer to such a request holds in `context`: the material that stands in the place of the history from
+    /// then on, and the same in words. `None` if it is something else.
+    fn adopt(&self, context: &Arc<ProviderContext>) -> Option<(Arc<ProviderContext>, Text)> {
+        let _ = context;
+        None
+    }
 
     /// What a failed answer means; see [`error::http_error`].
     fn error(&self, status: u16, headers: &[(&str, &str)], body: &[u8], now_unix: Option<u64>) -> Problem {

@@ -2,7 +2,7 @@
 
 use super::Run;
 use crate::error::Misuse;
-use crate::id::{MessageId, OpId};
+use crate::id::{MessageId, OpId, Revision};
 use crate::input::{Input, Start};
 use crate::json::encoded_prefix;
 use crate::machine::OpKind;
@@ -129,12 +129,8 @@ impl Run {
 
     fn check_start(&self, start: &Start) -> Result<Message, Misuse> {
         let refuse = |text: &str| Misuse::InvalidStart(Text::new(encoded_prefix(text, 512)));
-        if start.revision.0 >= MAX_EXACT {
-            return Err(refuse("the session's revision cannot grow any more"));
-        }
-        if start.observers > MAX_OBSERVERS {
-            return Err(refuse(TOO_MANY_OBSERVERS));
-        }
+        self.check_revision(start.revision)?;
+        check_observers(start.observers)?;
         unique(&start.tools).map_err(|text| refuse(&text))?;
         let id = MessageId::of_run(self.m.log.run_id(), 1);
         let bounds = self.m.config.input_bounds();
@@ -144,17 +140,30 @@ impl Run {
         Ok(input)
     }
 
-    fn check_resume(&self, resume: &Resume) -> Result<(), Misuse> {
-        if resume.revision.0 >= MAX_EXACT {
+    /// Whether every commit that the run may make gives a revision that JSON can carry: at each step two compactions and
+    /// two boundary inputs at most, and the terminal commit.
+    fn check_revision(&self, revision: Revision) -> Result<(), Misuse> {
+        let commits = u64::from(self.m.config.limits.steps).saturating_mul(4).saturating_add(1);
+        if revision.0.saturating_add(commits) > MAX_EXACT {
             return Err(Misuse::InvalidStart(Text::new("the session's revision cannot grow any more")));
         }
-        if resume.observers > MAX_OBSERVERS {
-            return Err(Misuse::InvalidStart(Text::new(TOO_MANY_OBSERVERS)));
-        }
+        Ok(())
+    }
+
+    fn check_resume(&self, resume: &Resume) -> Result<(), Misuse> {
+        self.check_revision(resume.revision)?;
+        check_observers(resume.observers)?;
         resume.check(self.m.log.run_id()).map_err(Misuse::InvalidResume)?;
         resume.suspended.fits(&self.m.config.limits).map_err(Misuse::InvalidResume)?;
         unique(&resume.tools).map_err(|text| Misuse::InvalidStart(Text::new(encoded_prefix(&text, 512))))
     }
+}
+
+fn check_observers(observers: u32) -> Result<(), Misuse> {
+    if observers > MAX_OBSERVERS {
+        return Err(Misuse::InvalidStart(Text::new(TOO_MANY_OBSERVERS)));
+    }
+    Ok(())
 }
 
 /// Whether the tools' names are unique.

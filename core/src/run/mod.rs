@@ -90,7 +90,9 @@ impl Run {
 
     /// Time has passed, without a step.
     pub(crate) fn pass(&mut self, now: Time) {
-        self.m.now = self.m.now.max(now);
+        if now > self.m.now {
+            self.m.now = now;
+        }
     }
 
     /// The authoritative record.

@@ -1,8 +1,8 @@
 //! Members that this version does not know: kept where they stood, and written again.
 
 use super::fields::{Found, Place, cut_pointer};
-use super::node::{Node, canonical};
 use super::{ImportError, ImportProblem};
+use crate::canonical::{Node, canonical};
 use crate::text::Text;
 use alloc::sync::Arc;
 use alloc::vec::Vec;

@@ -1,8 +1,8 @@
 //! From a tree to values: each is looked at where it stands, and what is not known is kept.
 
 use super::additions::{Addition, Step};
-use super::node::{Node, canonical};
 use super::{Additions, ImportError, ImportProblem};
+use crate::canonical::{Node, canonical};
 use crate::id::IdError;
 use crate::text::{Text, prefix};
 use crate::time::MAX_EXACT;
@@ -230,6 +230,10 @@ impl Fields<'_> {
 
     pub(crate) fn small(&mut self, name: &'static str) -> Result<u32, ImportError> {
         self.need(name, small)
+    }
+
+    pub(crate) fn maybe_small(&mut self, name: &'static str) -> Result<Option<u32>, ImportError> {
+        self.maybe(name, small)
     }
 
     pub(crate) fn flag(&mut self, name: &'static str) -> Result<bool, ImportError> {

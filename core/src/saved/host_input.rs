@@ -2,7 +2,7 @@
 
 use super::fields::text;
 use super::message::{content, read_any_part};
-use super::node::{Build, Node};
+use super::{Build, Node};
 use super::{Fields, ImportError, Place, object};
 use crate::host_input::{Choice, Field, Form, HostAnswer, Prompt, Question, Questionnaire, Refusal, Shape};
 use crate::id::RequestId;

@@ -1,7 +1,7 @@
 //! Messages: every role and every part, texts as they are, images by their bytes or address (M1, M9).
 
 use super::fields::{list, text};
-use super::node::{Build, Node};
+use super::{Build, Node};
 use super::{Fields, ImportError, ImportProblem, Place, object};
 use crate::base64;
 use crate::id::{CallRef, MessageId};

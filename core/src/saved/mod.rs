@@ -10,15 +10,14 @@ mod carry;
 mod fields;
 mod host_input;
 mod message;
-mod node;
 mod read;
 
+pub(crate) use crate::canonical::{Build, Node};
 pub(crate) use additions::Additions;
 pub(crate) use carry::{Saved, deserialize, from_json, head, serialize};
 pub(crate) use fields::{Fields, Place, flag, list, number, object, small, text};
 pub(crate) use host_input::{answer, question, read_answer, read_any_question, read_question, read_refusal};
 pub(crate) use message::{content, message, part, read_any_part, read_content, read_message, read_status};
-pub(crate) use node::{Build, Node};
 pub(crate) use read::{Reading, read};
 
 use crate::config::ConfigError;
@@ -37,7 +36,7 @@ pub const MAX_DEPTH: usize = 96;
 pub struct ImportBounds {
     /// Most bytes of the JSON text; where there is none, of all texts and names in the value.
     pub bytes: u64,
-    /// Most JSON values in it, each item and each member's value counted. One takes 32 bytes while the value is read.
+    /// Most JSON values in it, each item and each member's value counted. One takes up to 168 bytes while it is read.
     pub values: u64,
 }
 

@@ -1,8 +1,8 @@
 //! From bytes, or from any other format, to a tree: bounded, and without a member that stands there twice.
 
 use super::fields::cut_pointer;
-use super::node::{Node, canonical};
 use super::{ImportBounds, ImportError, ImportProblem, MAX_DEPTH};
+use crate::canonical::{Bounds, CanonicalError, CanonicalProblem, Node, Numbers, Reader, canonical};
 use crate::text::{Text, prefix};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -17,10 +17,30 @@ pub(crate) fn read(text: &str, bounds: &ImportBounds) -> Result<Node, ImportErro
         let problem = ImportProblem::TooLarge { limit: bounds.bytes, observed };
         return Err(ImportError { at: Text::EMPTY, problem });
     }
-    let reading = Reading::new(bounds);
-    let mut json = serde_json::Deserializer::from_str(text);
-    let node = reading.seed().deserialize(&mut json);
-    node.and_then(|node| json.end().map(|()| node)).map_err(|error| reading.error(&error))
+    let within = Bounds { bytes: bounds.bytes, values: bounds.values, depth: MAX_DEPTH };
+    // Members that are not known keep their integers, also those that no double holds.
+    let mut reader = Reader::new(text, &within, Numbers::AsWritten);
+    reader.read().map_err(|error| {
+        let steps: Vec<Text> = reader.path().collect();
+        ImportError { at: cut_pointer(steps.iter().map(Text::as_str)), problem: problem(&error) }
+    })
+}
+
+fn problem(error: &CanonicalError) -> ImportProblem {
+    match error.problem {
+        CanonicalProblem::TooLarge { limit, observed } => ImportProblem::TooLarge { limit, observed },
+        CanonicalProblem::TooMany { limit } => ImportProblem::TooMany { limit },
+        CanonicalProblem::TooDeep { .. } => ImportProblem::TooDeep,
+        CanonicalProblem::Duplicate => ImportProblem::Duplicate,
+        CanonicalProblem::NotUtf8
+        | CanonicalProblem::Expected(_)
+        | CanonicalProblem::Control
+        | CanonicalProblem::Escape
+        | CanonicalProblem::Surrogate
+        | CanonicalProblem::Overflow
+        | CanonicalProblem::Trailing
+        | CanonicalProblem::NotCanonical => ImportProblem::NotJson(Text::from(error.to_string())),
+    }
 }
 
 /// What a value has taken so far, and where and why reading stopped.
@@ -127,7 +147,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
         Ok(Node::Integer(n))
     }
     fn visit_i64<E>(self, n: i64) -> Result<Node, E> {
-        Ok(u64::try_from(n).map_or(Node::Negative(n), Node::Integer))
+        Ok(Node::whole(n))
     }
     fn visit_f64<E: Error>(self, n: f64) -> Result<Node, E> {
         if n.is_finite() {

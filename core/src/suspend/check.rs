@@ -3,12 +3,13 @@
 use super::{ResumeError, Suspended, SuspendedCall, SuspendedState};
 use crate::config::Limits;
 use crate::host_input::{HostAnswer, HostRequest, RequestKind};
-use crate::id::RequestId;
+use crate::id::{RequestId, SteerId};
 use crate::json::{Len, encoded_len};
 use crate::message::Role;
 use crate::phase::invalid_arguments;
 use crate::tool::Binding;
 use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
 
 impl Suspended {
     /// Checks the value against itself; [`Resume`](super::Resume) is checked against the session too.
@@ -43,7 +44,23 @@ impl Suspended {
         if self.seq.0 < self.tail.len() as u64 || self.end < self.seq.0 {
             return Some("its log is shorter than what was recorded");
         }
-        self.calls.iter().find_map(SuspendedCall::contradiction).or_else(|| self.requests_contradict())
+        let calls = self.calls.iter().find_map(SuspendedCall::contradiction);
+        calls.or_else(|| self.requests_contradict()).or_else(|| self.inputs_contradict())
+    }
+
+    /// Each input that was applied has an id and a message of its own.
+    fn inputs_contradict(&self) -> Option<&'static str> {
+        if self.applied.len() > self.messages as usize {
+            return Some("it has applied more inputs than it has added messages");
+        }
+        let ids: BTreeSet<&SteerId> = self.applied.iter().map(|applied| &applied.id).collect();
+        if ids.len() != self.applied.len() {
+            return Some("two inputs have one id");
+        }
+        let places: Vec<u32> = self.applied.iter().filter_map(|applied| applied.at).collect();
+        let grow = places.iter().zip(places.iter().skip(1)).all(|(one, next)| one < next);
+        let said = |at: &u32| self.tail.get(*at as usize).is_some_and(|message| message.role() == Role::User);
+        (!grow || !places.iter().all(said)).then_some("an input that was applied has no message")
     }
 
     /// Whether it fits the limits of the engine that is to resume it: the room in its log was reckoned by them (L1).

@@ -7,12 +7,13 @@
 use crate::compaction::ContextState;
 use crate::history::HistoryError;
 use crate::host_input::{AskError, HostAnswer, HostRequest};
-use crate::id::{CallRef, Revision, RunId, Seq, SessionId};
+use crate::id::{CallRef, Revision, RunId, Seq, SessionId, SteerId};
 use crate::input::{Answerers, Reader};
 use crate::log::{Ledger, OpenCall};
 use crate::message::{Message, ToolCall, ToolResult};
 use crate::model::ModelSpec;
 use crate::saved::Additions;
+use crate::steer::Steer;
 use crate::text::Text;
 use crate::tool::{Access, Approvals, ToolSpec};
 use crate::usage::Usage;
@@ -70,6 +71,8 @@ pub struct Suspended {
     pub(crate) visibility: Vec<(Text, bool)>,
     /// How many ids of inputs the engine has made.
     pub(crate) steers: u64,
+    /// The inputs that were applied: no id is accepted twice in a run (H3).
+    pub(crate) applied: Vec<AppliedSteer>,
     /// Whether the source has said that there is nothing more in this run (B3).
     pub(crate) collected: bool,
     /// Members of its saved form that are not known.
@@ -90,6 +93,14 @@ impl core::fmt::Debug for Suspended {
             .field("requests", &requests)
             .finish_non_exhaustive()
     }
+}
+
+/// An input that a suspended run has applied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AppliedSteer {
+    pub(crate) id: SteerId,
+    /// The place of its message in the tail, unless it is committed: an interruption returns it (C9).
+    pub(crate) at: Option<u32>,
 }
 
 /// A call of a suspended run.
@@ -166,6 +177,14 @@ impl Suspended {
     /// The messages that the run has added to the session's history so far.
     pub fn messages(&self) -> &[Arc<Message>] {
         &self.tail
+    }
+
+    /// The inputs that were applied and are not committed, with what they say.
+    pub(crate) fn uncommitted(&self) -> impl Iterator<Item = Steer> {
+        self.applied.iter().filter_map(|applied| {
+            let message = self.tail.get(applied.at? as usize)?;
+            Some(Steer { id: applied.id.clone(), parts: message.parts().into() })
+        })
     }
 
     /// What stands open in the log.

@@ -3,9 +3,9 @@
 //! What follows from something else is not written: a call stands in its message, and beside its state only the hash that
 //! binds the two; a request names no call but the one that it stands in.
 
-use super::{ResumeError, Suspended, SuspendedCall, SuspendedState};
+use super::{AppliedSteer, ResumeError, Suspended, SuspendedCall, SuspendedState};
 use crate::host_input::{AskError, HostRequest, RequestKind};
-use crate::id::{RequestId, Revision, RunId, Seq, SessionId};
+use crate::id::{RequestId, Revision, RunId, Seq, SessionId, SteerId};
 use crate::message::{Message, ToolCall, ToolResult};
 use crate::saved::{
     self, Additions, Build, Fields, ImportBounds, ImportError, ImportProblem, Node, Place, Saved, object,
@@ -60,7 +60,6 @@ impl Saved for Suspended {
         node
     }
 
-    /// Reads what [`Suspended::to_node`] made.
     fn of_node(node: &Node) -> Result<Self, ImportError> {
         let (mut value, additions) = Additions::import(node, read, write)?;
         value.additions = additions;
@@ -108,6 +107,7 @@ fn write(value: &Suspended) -> Node {
         .number("asked", value.asked)
         .with("tools", Node::list(&value.visibility, shown))
         .maybe("steers", (value.steers > 0).then(|| Node::number(value.steers)))
+        .maybe("applied", (!value.applied.is_empty()).then(|| Node::list(&value.applied, write_applied)))
         .maybe("collected", value.collected.then_some(Node::Bool(true)))
         .end()
 }
@@ -158,10 +158,26 @@ fn read_members(fields: &mut Fields<'_>) -> Result<Suspended, ImportError> {
             object(node, place, |fields| Ok((fields.text("name")?, fields.flag("shown")?)))
         })?,
         steers: fields.maybe_number("steers")?.unwrap_or(0),
+        applied: fields
+            .maybe("applied", |node, place| saved::list(node, place, read_applied))?
+            .unwrap_or_default(),
         collected: fields.maybe("collected", saved::flag)?.unwrap_or(false),
         tail,
         calls,
         additions: Additions::default(),
+    })
+}
+
+fn write_applied(applied: &AppliedSteer) -> Node {
+    Build::new()
+        .text("id", applied.id.text())
+        .maybe("message", applied.at.map(|at| Node::number(at.into())))
+        .end()
+}
+
+fn read_applied(node: &Node, place: &Place<'_>) -> Result<AppliedSteer, ImportError> {
+    object(node, place, |fields| {
+        Ok(AppliedSteer { id: fields.id("id", SteerId::new)?, at: fields.maybe_small("message")? })
     })
 }
 

@@ -56,6 +56,9 @@ pub enum ToolSpecError {
     /// Two tools have this name.
     #[error("two tools are named {0:?}")]
     Duplicate(Text),
+    /// The deadline of each call is zero: every call would fail before it began.
+    #[error("the deadline of tool {0:?} is zero")]
+    Deadline(Text),
 }
 
 impl ToolSpec {
@@ -69,19 +72,10 @@ impl ToolSpec {
         description: impl Into<Text>,
         schema: impl Into<Arc<str>>,
     ) -> Result<Self, ToolSpecError> {
-        let (name, schema) = (name.into(), schema.into());
-        let named = (1..=64).contains(&name.len())
-            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
-        if !named {
-            return Err(ToolSpecError::Name(Text::new(crate::text::prefix(&name, 64))));
-        }
-        if !matches!(serde_json::from_str(&schema), Ok(serde_json::Value::Object(_))) {
-            return Err(ToolSpecError::Schema(name));
-        }
-        Ok(Self {
-            name,
+        let spec = Self {
+            name: name.into(),
             description: description.into(),
-            schema,
+            schema: schema.into(),
             access: Access::Exclusive,
             deadline: None,
             approval: ApprovalPolicy::Allow,
@@ -89,7 +83,30 @@ impl ToolSpec {
             prepares: false,
             client: false,
             hidden: false,
-        })
+        };
+        spec.check()?;
+        Ok(spec)
+    }
+
+    /// Whether the declaration is valid; its members can be changed after it was made.
+    ///
+    /// # Errors
+    ///
+    /// [`ToolSpecError`] if name or schema cannot be sent to a provider, or the deadline is zero.
+    pub fn check(&self) -> Result<(), ToolSpecError> {
+        let name = &self.name;
+        let named = (1..=64).contains(&name.len())
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
+        if !named {
+            return Err(ToolSpecError::Name(Text::new(crate::text::prefix(name, 64))));
+        }
+        if !matches!(serde_json::from_str(&self.schema), Ok(serde_json::Value::Object(_))) {
+            return Err(ToolSpecError::Schema(name.clone()));
+        }
+        if self.deadline == Some(Duration::ZERO) {
+            return Err(ToolSpecError::Deadline(name.clone()));
+        }
+        Ok(())
     }
 
     /// With this access.
@@ -159,6 +176,9 @@ mod tests {
         assert!(matches!(ToolSpec::new("", "", "{}"), Err(ToolSpecError::Name(_))));
         assert!(matches!(ToolSpec::new("a", "", "[]"), Err(ToolSpecError::Schema(_))));
         assert!(matches!(ToolSpec::new("a", "", "{"), Err(ToolSpecError::Schema(_))));
+        let add = ToolSpec::new("add", "", "{}").unwrap();
+        assert_eq!(add.clone().deadline(Duration::from_nanos(1)).check(), Ok(()));
+        assert_eq!(add.deadline(Duration::ZERO).check(), Err(ToolSpecError::Deadline("add".into())));
     }
 
     #[test]

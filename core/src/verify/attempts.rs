@@ -116,6 +116,17 @@ impl Verifier {
         }
     }
 
+    pub(super) fn model_cancelled(
+        &mut self,
+        op: OpId,
+        attempt: u32,
+        position: Position,
+    ) -> Result<(), Broken> {
+        self.attempt_ends(op, attempt, Some(position))?;
+        self.stage = Stage::Cancelled;
+        Ok(())
+    }
+
     pub(super) fn model_completed(&mut self, done: &ModelCompleted) -> Result<(), Broken> {
         self.attempt_ends(done.op, done.attempt, None)?;
         self.stage = Stage::Completed;

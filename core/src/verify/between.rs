@@ -4,6 +4,7 @@ use super::{Broken, Stage, Verifier};
 use crate::event::{BoundaryApplied, Event};
 use crate::id::{Revision, SteerId};
 use crate::log::Ledger;
+use crate::suspend::Suspended;
 use alloc::collections::BTreeSet;
 
 /// How far the order of a step boundary has come.
@@ -21,6 +22,8 @@ pub(super) struct Between {
     /// Whether a compaction is open; in a tail one may have been opened before.
     compacting: bool,
     unknown: bool,
+    /// Whether it is said that no compaction is tried any more.
+    stopped: bool,
     /// Whether no commit was seen yet, nor the run's beginning.
     tail: bool,
     /// Inputs that the open attempt has delivered, or an earlier one that was not void.
@@ -31,6 +34,11 @@ pub(super) struct Between {
 impl Between {
     pub(super) fn unknown() -> Self {
         Self { unknown: true, tail: true, ..Self::default() }
+    }
+
+    /// The next part of a run that was suspended.
+    pub(super) fn resumed(value: &Suspended) -> Self {
+        Self { applied: value.applied.iter().map(|applied| applied.id.clone()).collect(), ..Self::default() }
     }
 
     /// No compaction is open.
@@ -97,6 +105,9 @@ impl Verifier {
         if let Event::CompactionStarted { .. } = event {
             return self.compaction_started();
         }
+        if let Event::CompactionStopped { .. } = event {
+            return self.compaction_stopped();
+        }
         self.between.compacted()?;
         if let Event::CompactionCompleted(done) = event { self.committed(done.revision) } else { Ok(()) }
     }
@@ -152,6 +163,18 @@ impl Verifier {
         self.between.reaches(Place::Compaction)?;
         self.between.compacting = true;
         self.between.unknown = false;
+        Ok(())
+    }
+
+    /// Where a compaction would start, and once in a run.
+    fn compaction_stopped(&mut self) -> Result<(), Broken> {
+        if !self.is_between() && !matches!(self.stage, Stage::Reset { .. }) {
+            return Err(("K4", "compaction is given up within a step"));
+        }
+        self.between.reaches(Place::Compaction)?;
+        if core::mem::replace(&mut self.between.stopped, true) {
+            return Err(("K4", "compaction is given up twice"));
+        }
         Ok(())
     }
 

@@ -18,7 +18,7 @@ use crate::time::{MAX_EXACT, Time};
 use attempts::{Attempt, Failed};
 use between::Between;
 use calls::Calls;
-pub use whole::{verify_log, verify_tail};
+pub use whole::{encoding, verify_log, verify_tail};
 
 /// An event that breaks the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -140,6 +140,7 @@ impl Verifier {
             stage: Stage::Completed,
             last_op: OpId(value.ops),
             calls: Calls::resumed(value),
+            between: Between::resumed(value),
             ..Self::new()
         }
     }
@@ -218,19 +219,18 @@ impl Verifier {
         if self.begins(event)? {
             return Ok(());
         }
+        if !matches!(event, Event::ToolFinished(_) | Event::HostInputCancelled(_)) {
+            self.calls.taken_over(false);
+        }
         self.happens(event)
     }
 
     /// An event of a run that goes on.
     fn happens(&mut self, event: &Event) -> Result<(), Broken> {
-        if !matches!(event, Event::ToolFinished(_) | Event::HostInputCancelled(_)) {
-            self.calls.taken_over(false);
-        }
         match event {
             Event::RunStarted(_) => Err(("E2", "the run has started before")),
             Event::RunRecovered { .. } => self.recovered(),
-            Event::RunResumed(_) if self.stage == Stage::Unknown => Ok(()),
-            Event::RunResumed(_) => Err(("H6", "the run was not suspended")),
+            Event::RunResumed(_) => self.resumes(),
             Event::RunSuspended { revision, .. } => self.suspended(*revision),
             Event::RunCompleted(answer) => self.completed(answer.revision),
             Event::RunCancelled { revision, .. } => self.terminal(*revision, Stage::StepCancelled),
@@ -242,11 +242,7 @@ impl Verifier {
             Event::ModelStarted(started) => self.model_started(started),
             Event::ModelCompleted(done) => self.model_completed(done),
             Event::ModelFailed(failed) => self.model_failed(failed),
-            Event::ModelCancelled { op, attempt, position } => {
-                self.attempt_ends(*op, *attempt, Some(*position))?;
-                self.stage = Stage::Cancelled;
-                Ok(())
-            }
+            Event::ModelCancelled { op, attempt, position } => self.model_cancelled(*op, *attempt, *position),
             Event::TextDelta(text)
             | Event::RefusalDelta(text)
             | Event::ReasoningDelta(text)
@@ -293,7 +289,8 @@ impl Verifier {
             | Event::CompactionStarted { .. }
             | Event::CompactionCompleted(_)
             | Event::CompactionFailed(_)
-            | Event::CompactionCancelled => self.added(event),
+            | Event::CompactionCancelled
+            | Event::CompactionStopped { .. } => self.added(event),
         }
     }
 
@@ -312,6 +309,11 @@ impl Verifier {
         }
         self.run = RunState::Open;
         Ok(true)
+    }
+
+    /// `run.resumed` in a run that is open: in a tail its suspension may have come before.
+    fn resumes(&self) -> Result<(), Broken> {
+        if self.stage == Stage::Unknown { Ok(()) } else { Err(("H6", "the run was not suspended")) }
     }
 
     /// `run.suspended`: calls are open, and the session is as the run found it.

@@ -1,11 +1,14 @@
-//! Whole logs and tails of logs, and whether a log's ledger agrees with its events (L1, X5).
+//! Whole logs and tails of logs, their encoding, and whether a log's ledger agrees with its events (L1, L6, X5).
 
 use super::{RunState, Stage, Verifier, Violation};
+use crate::canonical::{self, Bounds};
 use crate::event::Envelope;
-use crate::id::Seq;
+use crate::id::{RunId, Seq};
 use crate::log::EventLog;
+use alloc::vec::Vec;
 
-/// Checks all events that `log` holds, their encoded bytes, and that its ledger names what is open (L1, X5).
+/// Checks all events that `log` holds, that their bytes are canonical and as many as was counted, and that its ledger
+/// names what is open (L1, L6, X5).
 ///
 /// # Errors
 ///
@@ -16,18 +19,29 @@ pub fn verify_log(log: &EventLog) -> Result<(), Violation> {
     let mut before = log.end() - log.bytes();
     for envelope in log.iter() {
         verifier.observe(envelope)?;
-        let mut len = crate::json::Len::default();
-        envelope.write(log.run_id(), &mut len);
-        if before + len.0 != envelope.end {
-            return Err(Violation {
-                rule: "L1",
-                what: "its encoded bytes are not what it says",
-                seq: envelope.seq,
-            });
-        }
+        encoding(envelope, log.run_id(), before)?;
         before = envelope.end;
     }
     verifier.agree(log)
+}
+
+/// Checks that the event's bytes are canonical JSON, and as many as it says beyond those `before` it (L1, L6).
+///
+/// # Errors
+///
+/// [`Violation`] of `L1` or `L6`.
+pub fn encoding(envelope: &Envelope, run: &RunId, before: u64) -> Result<(), Violation> {
+    let broken = |rule, what| Err(Violation { rule, what, seq: envelope.seq });
+    let mut bytes = Vec::new();
+    envelope.write(run, &mut bytes);
+    if before + bytes.len() as u64 != envelope.end {
+        return broken("L1", "its encoded bytes are not what it says");
+    }
+    let bounds = Bounds { bytes: u64::MAX, values: u64::MAX, ..Bounds::default() };
+    match canonical::check(&bytes, &bounds) {
+        Ok(()) => Ok(()),
+        Err(_) => broken("L6", "its bytes are not canonical JSON"),
+    }
 }
 
 /// Checks events whose head is missing, such as a page of a log.
@@ -87,5 +101,26 @@ impl Verifier {
             return broken("the ledger is wrong about the compaction");
         }
         if self.calls.agree(ledger) { Ok(()) } else { broken("the ledger is wrong about calls or requests") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Event;
+    use crate::time::Time;
+
+    // proves: L1, L6
+    #[test]
+    fn an_event_is_as_long_as_it_says() {
+        let run = RunId::new("r").unwrap();
+        let event =
+            |end| Envelope { seq: Seq(4), at: Time::ZERO, end, event: Event::TextDelta("é\n".into()) };
+        let len = event(0).to_json(&run).len() as u64;
+        assert_eq!(encoding(&event(100 + len), &run, 100), Ok(()));
+        for wrong in [99 + len, 101 + len] {
+            let violation = encoding(&event(wrong), &run, 100).unwrap_err();
+            assert_eq!((violation.rule, violation.seq), ("L1", Seq(4)));
+        }
     }
 }

@@ -308,6 +308,16 @@ fn after_a_rejection_everything_is_refused_and_what_came_is_kept() {
 
 // proves: V11
 #[test]
+fn a_line_that_is_no_event_rejects_the_stream() {
+    for line in ["", "{", "[]", "{\"type\":4}", "{\"type\":\"RUN_STARTED\",\"threadId\":null}"] {
+        let mut consumer = Consumer::new();
+        let error = consumer.line(line.as_bytes(), &mut |_| {}).unwrap_err();
+        assert_eq!((error.at, error.rule.as_str()), (0, "malformed"), "{line}");
+    }
+}
+
+// proves: V11
+#[test]
 fn an_item_of_chunks_ends_before_what_ends_it_is_delivered() {
     let mut consumer = Consumer::new();
     let mut delivered = Vec::new();

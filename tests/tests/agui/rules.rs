@@ -2,7 +2,7 @@
 //! switched off.
 
 use crate::streams::{events, verdict};
-use runloom_core::agui::{Mode, Rule, RunAgentInput, Verifier};
+use runloom_core::agui::{Event, Mode, Rule, RunAgentInput, RunOutcome, Verifier};
 
 /// Streams, and what a consumer and a producer say of them.
 const STREAMS: &[(&str, &str, &str)] = &[
@@ -212,6 +212,44 @@ fn each_rule_that_is_switched_off_is_missed() {
         });
         assert!(missed, "{rule}: something else rejects every stream that breaks it");
     }
+}
+
+/// The two rules that no order of well-formed events breaks: an event that only a producer's code can make, and a bound.
+// proves: V3
+#[test]
+fn the_rules_of_values_and_bounds_can_be_switched_off_too() {
+    let mut finish = events("finish").remove(0);
+    if let Event::RunFinished(finish) = &mut finish {
+        finish.outcome = Some(RunOutcome::Interrupt(Vec::new()));
+    }
+    let started = || {
+        let mut verifier = Verifier::new(Mode::SingleRun).most_ids(1);
+        verifier.observe(&events("start")[0]).unwrap();
+        verifier
+    };
+    assert_eq!(started().observe(&finish).map_err(|error| error.rule), Err(Rule::Malformed));
+    assert_eq!(started().without(Rule::Malformed).observe(&finish), Ok(()));
+
+    let far = |at: i64| {
+        let mut start = events("start").remove(0);
+        start.base_mut().timestamp = Some(at);
+        start
+    };
+    let judge_start = |at: i64| Verifier::new(Mode::Stream).observe(&far(at)).map_err(|error| error.rule);
+    for at in [(1 << 53) - 1, -(1 << 53) + 1] {
+        assert_eq!(judge_start(at), Ok(()), "{at}");
+    }
+    for at in [1 << 53, -(1 << 53), i64::MAX, i64::MIN] {
+        assert_eq!(judge_start(at), Err(Rule::Malformed), "{at}");
+        assert_eq!(Verifier::new(Mode::Stream).without(Rule::Malformed).observe(&far(at)), Ok(()));
+    }
+
+    let two = events("text m; text n");
+    let judge = |mut verifier: Verifier| {
+        two.iter().find_map(|event| verifier.observe(event).err()).map(|error| error.rule)
+    };
+    assert_eq!(judge(started()), Some(Rule::TooMany));
+    assert_eq!(judge(started().without(Rule::TooMany)), None);
 }
 
 // proves: V3

@@ -3,7 +3,7 @@
 use crate::hand::*;
 use runloom_core::config::Config;
 use runloom_core::event::Event;
-use runloom_core::id::{IdError, RunId};
+use runloom_core::id::{IdError, Revision, RunId};
 use runloom_core::message::Part;
 use runloom_core::model::{Activity, Finish, ModelItem, Problem, ProblemKind};
 use runloom_core::{Input, error::Misuse};
@@ -300,4 +300,26 @@ fn configured_retry_counts_hold_at_their_borders() {
     invalid.call("c", "t", "{");
     invalid.done(Finish::ToolCalls);
     assert!(!invalid.is_live());
+}
+
+/// Two steps may bring four commits each, and the end one.
+// proves: W1, B4, K1
+#[test]
+fn a_revision_that_could_not_grow_by_all_commits_of_a_run_is_refused_before_it_starts() {
+    const LAST: u64 = (1 << 53) - 1;
+    for (room, starts) in [(10, true), (9, true), (8, false), (0, false)] {
+        let mut hand = Hand::new(limits(|limits| limits.steps = 2), []);
+        hand.start.revision = Revision(LAST - room);
+        let start = hand.start.clone();
+        if starts {
+            hand.begin();
+            hand.text("x");
+            hand.done(Finish::Stop);
+            assert_eq!(hand.outcome().revision.0, LAST - room + 1);
+        } else {
+            let Misuse::InvalidStart(why) = hand.misuse(Input::Start(Box::new(start))) else { panic!() };
+            assert_eq!(why, "the session's revision cannot grow any more");
+            assert!(hand.checked.run().log().is_empty());
+        }
+    }
 }

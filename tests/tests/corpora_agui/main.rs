@@ -9,6 +9,7 @@ use runloom_tests::corpora;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
+mod case_by_case;
 mod cases;
 mod shapes;
 mod streams;
@@ -25,7 +26,7 @@ fn json(path: &Path) -> Value {
 #[test]
 fn fixtures_of_the_specification() {
     let Some(folder) = folder() else { return corpora::skipped("agui") };
-    let (cases, verdicts) = cases::check(&folder);
+    let (cases, verdicts) = cases::check_all(&folder);
     let shapes = shapes::check(&folder);
     let streams = streams::check(&folder);
     println!("corpora agui: {cases} cases ({verdicts} verdicts), {shapes} shapes, {streams} streams");

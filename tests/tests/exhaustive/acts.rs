@@ -174,7 +174,11 @@ impl Act {
         match self {
             Self::LateModel => node.ended(Ended::Abandoned, Work::is_model).map(model),
             Self::LateTool => node.ended(Ended::Abandoned, Work::is_tool).map(tool),
-            Self::LateVerdict => node.ended(Ended::Abandoned, Work::is_approval).map(denied),
+            Self::LateVerdict => {
+                // A recovery abandons approvals too: their batch and the run's end are where they come late.
+                let fits = node.phase().starts_with("batch") || !node.live();
+                node.ended(Ended::Abandoned, Work::is_approval).filter(|_| fits).map(denied)
+            }
             Self::AgainModel => node.ended(Ended::Completed, Work::is_model).map(model),
             Self::AgainTool => node.ended(Ended::Completed, Work::is_tool).map(tool),
             Self::AgainVerdict => node.ended(Ended::Completed, Work::is_approval).map(denied),

@@ -106,9 +106,8 @@ const EMPTY: &[(&str, &str, &str, &str)] = &[
     ("closed", "wake", "duplicate", "counted as late"),
     ("closed", "taken", "duplicate", "counted as late"),
     ("closed", "consumer_gone", "duplicate", "counted as late"),
-    ("model", "authorized", "late", "an approval is abandoned only when the run ends"),
-    ("backoff", "authorized", "late", "an approval is abandoned only when the run ends"),
-    ("batch", "authorized", "late", "an approval is abandoned only when the run ends"),
+    ("model", "authorized", "late", "its batch is over; what a recovery abandons is tried in the batch"),
+    ("backoff", "authorized", "late", "likewise"),
 ];
 
 /// What a run can end as.

@@ -1,11 +1,12 @@
-//! The table of reports against the corpus and against the tests.
+//! The tables of reports and of the reference's conflicts against the corpus and against the tests.
 
 use runloom_tests::corpora;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Areas whose reports all have a row.
-const AREAS: [&str; 6] = ["host-input", "history", "tool-assembly", "loop", "tool-batch", "durable"];
+const AREAS: [&str; 8] =
+    ["host-input", "history", "tool-assembly", "loop", "tool-batch", "durable", "steering", "compaction"];
 
 #[derive(Debug, PartialEq, Eq)]
 struct Row {
@@ -74,16 +75,29 @@ fn milestones() -> String {
     rest.split("\n\n").next().unwrap().replace('\n', " ")
 }
 
-#[test]
-fn each_row_names_tests_that_exist_or_a_milestone() {
-    let table = std::fs::read_to_string(root().join("tests/field-reports.md")).unwrap();
+/// The ids of a table whose rows all name tests that exist, or a milestone.
+fn checked(file: &str) -> BTreeSet<String> {
+    let table = std::fs::read_to_string(root().join(file)).unwrap();
     let mut tests = BTreeSet::new();
     functions(&root().join("tests/tests"), &mut tests);
     let (rows, milestones) = (rows(&table), milestones());
     let wrong: Vec<_> = rows.iter().flat_map(|row| faults(row, &tests, &milestones)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let ids: BTreeSet<_> = rows.iter().map(|row| &row.id).collect();
+    let ids: BTreeSet<_> = rows.iter().map(|row| row.id.clone()).collect();
     assert_eq!(ids.len(), rows.len(), "an id stands there twice");
+    ids
+}
+
+#[test]
+fn each_row_names_tests_that_exist_or_a_milestone() {
+    assert!(!checked("tests/field-reports.md").is_empty());
+}
+
+#[test]
+fn each_conflict_and_defect_of_the_reference_has_a_row() {
+    let numbered = |letter: char, n: usize| (1..=n).map(move |n| format!("{letter}{n}"));
+    let all: BTreeSet<String> = numbered('A', 8).chain(numbered('W', 17)).collect();
+    assert_eq!(checked("tests/rho-conflicts.md"), all);
 }
 
 #[test]

@@ -7,6 +7,7 @@
 // Helpers of tests fail like tests do.
 #![allow(clippy::unwrap_used)]
 
+mod compaction;
 mod damage;
 mod requests;
 

@@ -7,7 +7,8 @@
 //! Setup: `limits` `least_log` `deadlines` `retry` `pointer` `facts` `tool_spec` `history` `history_bounds` `revision`
 //! `unattended` `cancelled` `answerers` `suspends` `observers`. Time: `at` `later`. Inputs: `start` `wake` `quiet` `take` `gone`
 //! `cancel` `abort` `tool` `prepared` `unprepared` `allow` `deny` `mistake` `ask_people` `respond` `responder`
-//! `handle_gone` `observed` `refused` `suspend` `resume` (in a fresh machine) `recover [unattended] [answerers]` `visibility`, and what a model yields: `text` `refusal` `reasoning` `summary` `piece` `call` `call_end`
+//! `handle_gone` `observed` `refused` `suspend` `resume` (in a fresh machine) `recover [unattended] [answerers]` `visibility`,
+//! and what a model yields: `text` `refusal` `reasoning` `summary` `piece` `call` `call_end`
 //! `usage` `tokens` `context` `retry_request` `search` `hosted` `fact` `alive` `done` `fail`. Around them: `repeat`
 //! `silent`. To look: `history` `request` `requests` `offered` `log` `late`. And `panic`: the machine has a defect.
 
@@ -16,6 +17,7 @@ mod additions;
 mod cuts;
 mod people;
 mod setup;
+mod spans;
 mod stage;
 mod words;
 

@@ -2,11 +2,12 @@
 
 use crate::actions;
 use crate::setup::{Setup, answerers};
+use crate::spans::Spanned;
 use crate::words::{Words, number, span};
 use runloom::testing::transcript;
 use runloom_core::id::{OpId, Revision, Seq};
 use runloom_core::laws::{Checked, Depth, Stepped};
-use runloom_core::outcome::RunResult;
+use runloom_core::outcome::{Outcome, RunResult};
 use runloom_core::output::{Output, Work};
 use runloom_core::suspend::{Resume, Suspended};
 use runloom_core::time::Time;
@@ -26,9 +27,12 @@ pub(crate) struct Stage {
     observations: u64,
     /// A run that was put aside.
     value: Option<Arc<Suspended>>,
+    /// How the part of the run before has ended.
+    rest: Option<Arc<Outcome>>,
     /// The run's earlier parts.
     parts: Vec<Checked>,
     out: String,
+    spanned: Spanned,
 }
 
 impl Stage {
@@ -56,8 +60,10 @@ impl Stage {
             ended: false,
             observations: 0,
             value: None,
+            rest: None,
             parts: Vec::new(),
             out: String::new(),
+            spanned: Spanned::new(),
         };
         for line in script.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
             if stage.run.is_some() || !stage.setup.takes(line) {
@@ -65,6 +71,7 @@ impl Stage {
             }
         }
         stage.replay();
+        std::mem::replace(&mut stage.spanned, Spanned::new()).check();
         stage
     }
 
@@ -110,13 +117,17 @@ impl Stage {
             "panic" => {
                 let since = self.last_seq();
                 let outputs = self.run().panicked().unwrap_or_else(|broken| panic!("{broken}"));
+                self.spans(since);
                 self.tells(since, &outputs);
                 self.ends();
                 self.ended = false;
             }
             "resume" => {
                 self.value = Some(self.suspended());
+                self.rest =
+                    self.run.as_ref().and_then(|run| run.run().outcome().cloned()).or(self.rest.take());
                 self.replay();
+                std::mem::replace(&mut self.spanned, Spanned::new()).check();
                 self.parts.extend(self.run.take());
                 (self.ended, self.observations) = (false, 0);
                 let stepped = self.act(line);
@@ -144,6 +155,7 @@ impl Stage {
         if let Err(broken) = self.run().survives_panic() {
             panic!("{broken}\nat {line:?}, after:\n{}", self.out);
         }
+        self.spans(stepped.since);
         for output in &stepped.outputs {
             match output {
                 Output::Begin { op, work: Work::Model(request) } => {
@@ -160,6 +172,13 @@ impl Stage {
             }
         }
         stepped
+    }
+
+    /// Has telemetry follow what was recorded.
+    fn spans(&mut self, since: Seq) {
+        if let Some(run) = &self.run {
+            self.spanned.follow(run.run().log().after(since));
+        }
     }
 
     fn shows(&mut self, stepped: &Stepped) {
@@ -220,6 +239,12 @@ impl Stage {
         let mut resume = Resume::new(value, start.session, start.revision, start.history, start.model);
         (resume.tools, resume.answerers, resume.reader) = (start.tools, start.answerers, start.reader);
         resume.observers = observers;
+        (resume.boundaries, resume.compacts) = (start.boundaries, start.compacts);
+        // The session is as the run's last part has left it.
+        if let Some(outcome) = &self.rest {
+            (resume.history, resume.revision) = (outcome.history.clone(), outcome.revision);
+            resume.context = outcome.context;
+        }
         while !words.is_empty() {
             if let Some((name, value)) = words.pair() {
                 match name {

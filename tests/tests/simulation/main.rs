@@ -6,9 +6,12 @@ mod profile;
 
 use profile::Profile;
 use runloom::testing::{Random, Report, World, transcript};
-use runloom_core::event::Event;
+use runloom_core::event::{Envelope, Event};
+use runloom_core::id::Seq;
 use runloom_core::laws::Depth;
+use runloom_core::log::EventLog;
 use runloom_core::outcome::RunResult;
+use runloom_tests::records::round_trip;
 use std::collections::BTreeMap;
 
 /// Seeds of a test run that nobody asked more of.
@@ -108,6 +111,9 @@ fn simulate(seed: u64, reached: &mut Reached) -> Result<(), String> {
             None => drawn,
         };
         let report = one(world.depth(depth)).map_err(|error| format!("run {run} of {profile:?}: {error}"))?;
+        if seed.is_multiple_of(4) {
+            recorded(report.log())?;
+        }
         reached.note(&report);
         if report.outcome().is_none() {
             return Ok(());
@@ -131,11 +137,26 @@ fn one(world: World) -> Result<Report, String> {
     Ok(report)
 }
 
+/// The log and each quarter less of it come back from text as they were (L6).
+fn recorded(log: &EventLog) -> Result<(), String> {
+    let len = log.len() as u64;
+    for part in 0..4 {
+        let from = Seq(log.first_seq().0 - 1 + len * part / 4);
+        let events: Vec<&Envelope> = log.after(from).collect();
+        let read = round_trip(log.run_id(), events)?;
+        if read.is_closed() != log.is_closed() {
+            return Err(format!("L6: from {from}, it is {} that the log is closed", read.is_closed()));
+        }
+    }
+    Ok(())
+}
+
 fn number(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{name} is a number, not {text:?}")))
 }
 
+// proves: L1, L6
 #[test]
 fn seeds() {
     let mut reached = Reached::default();

@@ -43,13 +43,18 @@ impl Text {
         self.path.ends_with(".rs")
     }
 
+    /// Written in a language whose files are to be short.
+    fn is_program(&self) -> bool {
+        [".rs", ".js", ".mjs", ".css"].iter().any(|ending| self.path.ends_with(ending))
+    }
+
     fn is_core(&self) -> bool {
         self.is_rust() && self.path.starts_with("core/src/")
     }
 
     /// Written by people, as opposed to locks, licences and recorded data.
     fn is_written(&self) -> bool {
-        let endings = [".rs", ".md", ".toml", ".sh", ".py", ".js", ".mjs", ".ts", ".html"];
+        let endings = [".rs", ".md", ".toml", ".sh", ".py", ".js", ".mjs", ".ts", ".css", ".html"];
         self.path.starts_with(".ci/") || endings.iter().any(|ending| self.path.ends_with(ending))
     }
 
@@ -68,7 +73,8 @@ impl Text {
 }
 
 fn long_files(texts: &[Text]) -> Vec<String> {
-    let long = texts.iter().filter(|text| text.is_rust() && text.text.lines().count() > MOST_LINES_OF_A_FILE);
+    let long =
+        texts.iter().filter(|text| text.is_program() && text.text.lines().count() > MOST_LINES_OF_A_FILE);
     long.map(|text| {
         text.finding(MOST_LINES_OF_A_FILE + 1, format!("file of {} lines", text.text.lines().count()))
     })

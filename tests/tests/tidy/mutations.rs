@@ -41,6 +41,7 @@ fn complaint(mutation: &Mutation, texts: &BTreeMap<&str, &str>) -> Option<String
     let exists = match mutation["proof"].split_once(' ') {
         Some(("scenario", name)) => texts.contains_key(format!("tests/scenarios/{name}.txt").as_str()),
         Some(("core", name)) => function("tests/tests/core/", name),
+        Some(("agui", name)) => function("tests/tests/agui/", name),
         Some(("observers", name)) => function("tests/tests/observers/", name),
         Some(("unit", name)) => function("core/src/", name),
         _ => false,

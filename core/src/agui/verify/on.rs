@@ -4,6 +4,7 @@ use super::order::{Broken, Order, Phase};
 use super::{Mode, OpenItem, Rule, VerificationError};
 use crate::agui::event::EventType;
 use crate::agui::lanes::{Chunk, Fault, Lanes, Plan, ends};
+use crate::agui::wire::MAX_SAFE_INTEGER;
 use crate::agui::{Event, RunAgentInput};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -57,6 +58,10 @@ impl Verifier {
         self.warning = None;
         let kind = event.event_type();
         self.phase(kind)?;
+        if event.base().timestamp.is_some_and(|at| at.unsigned_abs() > MAX_SAFE_INTEGER.unsigned_abs()) {
+            let detail = "a timestamp is within ±(2^53 − 1)".into();
+            self.judge(kind, Broken { rule: Rule::Malformed, id: None, detail })?;
+        }
         if let Some(chunk) = Chunk::of(event) {
             return self.chunk(kind, chunk);
         }

@@ -79,8 +79,9 @@ impl Wire for u64 {
         let safe = (0..=MAX_SAFE_INTEGER).contains(&number);
         if safe { Ok(Some(number.unsigned_abs())) } else { Err(custom()) }
     }
+    /// Larger numbers are cut: a count is worth more than the stream that carries it.
     fn write<O: Out>(&self, out: &mut O) {
-        json::integer(out, *self);
+        json::integer(out, (*self).min(MAX_SAFE_INTEGER.unsigned_abs()));
     }
 }
 

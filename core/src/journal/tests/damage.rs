@@ -42,17 +42,15 @@ fn fails(journal: &str) -> ReplayError {
 }
 
 fn problem(journal: &str) -> (u64, JournalProblem) {
-    match fails(journal) {
-        ReplayError::Journal(JournalError { line, problem }) => (line, problem),
-        other => panic!("{other:?}"),
-    }
+    let found = fails(journal);
+    let ReplayError::Journal(JournalError { line, problem }) = found else { panic!("{found:?}") };
+    (line, problem)
 }
 
 fn diverged(journal: &str) -> Divergence {
-    match fails(journal) {
-        ReplayError::Diverged(divergence) => *divergence,
-        other => panic!("{other:?}"),
-    }
+    let found = fails(journal);
+    let ReplayError::Diverged(divergence) = found else { panic!("{found:?}") };
+    *divergence
 }
 
 // proves: L7
@@ -112,9 +110,9 @@ fn strange_lines_are_refused_with_their_place() {
         lines[at] = lines[at].replacen(from, to, 1);
         problem(&joined(&lines))
     };
-    let import = |(line, found): (u64, JournalProblem)| match found {
-        JournalProblem::Import(error) => (line, error.at.to_string(), error.problem),
-        other => panic!("{other:?}"),
+    let import = |(line, found): (u64, JournalProblem)| {
+        let JournalProblem::Import(error) = found else { panic!("{found:?}") };
+        (line, error.at.to_string(), error.problem)
     };
     let last = own.iter().rposition(|line| line.contains("\"input\"")).unwrap();
     let unknown = ImportProblem::Unknown { what: "input" };

@@ -136,14 +136,17 @@ fn history() -> History {
 }
 
 fn model() -> Arc<ModelSpec> {
-    let mut parameters = ModelParameters::default();
-    parameters.max_output_tokens = Some(u32::MAX);
-    (parameters.temperature, parameters.top_p) = (Some(-0.0), Some(0.1 + 0.2));
-    parameters.stop = vec!["".into(), ODD.into()];
-    parameters.reasoning_effort = Some("low".into());
-    (parameters.thinking_budget, parameters.parallel_tool_calls) = (Some(0), Some(false));
-    parameters.tool_choice = ToolChoice::Tool(ODD.into());
-    parameters.extra = Some("{ \"a\": 1e400 }".into());
+    let parameters = ModelParameters {
+        max_output_tokens: Some(u32::MAX),
+        temperature: Some(-0.0),
+        top_p: Some(0.1 + 0.2),
+        stop: vec!["".into(), ODD.into()],
+        reasoning_effort: Some("low".into()),
+        thinking_budget: Some(0),
+        tool_choice: ToolChoice::Tool(ODD.into()),
+        parallel_tool_calls: Some(false),
+        extra: Some("{ \"a\": 1e400 }".into()),
+    };
     Arc::new(ModelSpec::new(ODD).system(ODD).parameters(parameters))
 }
 
@@ -177,10 +180,11 @@ fn start() -> Start {
     let session = SessionId::new("s").unwrap();
     let mut start = Start::new(session, Revision(1 << 52), history(), parts(), model());
     (start.tools, start.reader, start.cancelled) = (tools(), Reader::Unattended, true);
+    start.observers = 3;
     start.approvals = Approvals::of_keys([[0; 32], [0xab; 32]]);
     start.answerers = Answerers { handle: false, responder: true };
     (start.suspends, start.boundaries, start.compacts) = (true, true, true);
-    start.context = ContextState::of_facts((Some((u64::MAX, 1, true)), Some(1 << 60), 3, Some(0)));
+    start.context = ContextState::extreme();
     start
 }
 

@@ -1,5 +1,7 @@
 //! Requests to people and to the host: each is asked once and ends once (H1, H2).
 
+mod again;
+
 use super::{Batch, State, result};
 use crate::event::{Event, HostAnswered, HostFailed};
 use crate::host_input::{
@@ -7,8 +9,8 @@ use crate::host_input::{
 };
 use crate::id::{OpId, RequestId};
 use crate::input::Respond;
-use crate::machine::{Machine, OpKind};
-use crate::output::{Outbox, Output, Work};
+use crate::machine::Machine;
+use crate::output::{Outbox, Output};
 use crate::phase::Flow;
 use crate::text::Text;
 use crate::time::Time;
@@ -181,30 +183,6 @@ impl Batch {
             slot.settle_clock(m);
         }
         self.ask_responder(m, index, out);
-    }
-
-    /// Asks the responder; where nobody can answer, the request fails at once.
-    fn ask_responder(&mut self, m: &mut Machine, index: usize, out: &mut Outbox) {
-        if m.answerers.responder {
-            let Some(entry) = self.requests.entries.get_mut(index) else { return };
-            let work = Work::Respond(Arc::clone(&entry.request));
-            entry.responder = Some(m.begin_op(OpKind::Respond(index), work, out));
-        } else if !m.answerers.handle {
-            self.fail(m, index, AskError::NoResponder, out);
-        }
-    }
-
-    /// The responder is gone with its process: the one that there is is asked about all that stands open (H7).
-    pub(super) fn ask_again(&mut self, m: &mut Machine, out: &mut Outbox) {
-        for index in 0..self.requests.entries.len() {
-            let Some(entry) = self.requests.entries.get_mut(index) else { continue };
-            if entry.state == EntryState::Open {
-                if let Some(op) = entry.responder.take() {
-                    m.abandon(op, out);
-                }
-                self.ask_responder(m, index, out);
-            }
-        }
     }
 
     /// Opens a request of an earlier part of the run again; it is not asked again. `quietly`: it is closed at once, so

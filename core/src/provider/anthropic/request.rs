@@ -1,5 +1,6 @@
 //! Writing a Messages request.
 
+use super::compaction::{is_summary, summary_of};
 use super::{CONTEXT_PREFIX, DEFAULT_MAX_TOKENS};
 use crate::assemble::parses;
 use crate::json::Object;
@@ -13,24 +14,51 @@ use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-pub(super) fn encode(request: &ModelRequest) -> Result<Vec<u8>, Problem> {
+/// What a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Answer {
+        /// Whether summaries that the API has made may go back to it.
+        adopts: bool,
+    },
+    /// The API is to shorten the conversation and answers nothing.
+    Summary,
+}
+
+pub(super) fn encode(request: &ModelRequest, purpose: Purpose) -> Result<Vec<u8>, Problem> {
+    let (summary, adopts) = match purpose {
+        Purpose::Answer { adopts } => (false, adopts),
+        Purpose::Summary => (true, true),
+    };
     let parameters = &request.model.parameters;
     let mut out = Vec::new();
     let mut body = Body::begin(&mut out, parameters)?;
     body.str("model", &request.model.name);
     let default = DEFAULT_MAX_TOKENS.saturating_add(parameters.thinking_budget.unwrap_or(0));
-    body.int("max_tokens", Some(parameters.max_output_tokens.unwrap_or(default)));
+    let most = parameters.max_output_tokens.unwrap_or(default);
+    body.int("max_tokens", Some(if summary { most.max(default) } else { most }));
     body.bool("stream", true);
+    if summary {
+        body.member("compaction", |out| {
+            let mut compaction = Object::begin(out);
+            compaction.str("type", "summarize");
+            compaction.end();
+        });
+    } else {
+        body.texts("stop_sequences", &parameters.stop);
+    }
     write_parameters(&mut body, parameters)?;
     if let Some(system) = request.model.system.as_deref().filter(|text| !text.trim().is_empty()) {
         body.str("system", system);
     }
     if !request.tools.is_empty() {
         body.member("tools", |out| array(out, request.tools.iter(), |out, tool| write_tool(out, tool)));
-        write_choice(&mut body, parameters);
+        if !summary {
+            write_choice(&mut body, parameters);
+        }
     }
     let mut written = false;
-    body.member("messages", |out| written = write_messages(out, request));
+    body.member("messages", |out| written = write_messages(out, request, adopts));
     if !written {
         return Err(invalid("the conversation holds nothing to send"));
     }
@@ -41,7 +69,6 @@ pub(super) fn encode(request: &ModelRequest) -> Result<Vec<u8>, Problem> {
 fn write_parameters(body: &mut Body<'_>, parameters: &ModelParameters) -> Result<(), Problem> {
     body.float("temperature", parameters.temperature)?;
     body.float("top_p", parameters.top_p)?;
-    body.texts("stop_sequences", &parameters.stop);
     if let Some(budget) = parameters.thinking_budget {
         body.member("thinking", |out| {
             let mut thinking = Object::begin(out);
@@ -94,10 +121,10 @@ fn write_choice(body: &mut Body<'_>, parameters: &ModelParameters) {
 }
 
 /// Writes the messages; whether there was anything to write.
-fn write_messages(out: &mut Vec<u8>, request: &ModelRequest) -> bool {
+fn write_messages(out: &mut Vec<u8>, request: &ModelRequest, adopts: bool) -> bool {
     out.push(b'[');
     let mut writer =
-        Writer { out, model: &request.model.name, ids: WireIds::new(IdRule::Word(64)), side: None };
+        Writer { out, model: &request.model.name, ids: WireIds::new(IdRule::Word(64)), side: None, adopts };
     for message in &request.history {
         writer.message(message);
     }
@@ -121,6 +148,8 @@ struct Writer<'a> {
     ids: WireIds,
     /// Whose message is open.
     side: Option<Side>,
+    /// Whether summaries go back as the API made them.
+    adopts: bool,
 }
 
 impl Writer<'_> {
@@ -151,6 +180,9 @@ impl Writer<'_> {
         }
         if message.role() == Role::Boundary {
             write_text(self.block(side), BOUNDARY_FRAME);
+        }
+        if let Some(summary) = summary_of(message, self.model).filter(|_| self.adopts) {
+            return self.context(summary);
         }
         for part in message.parts() {
             match part {
@@ -204,6 +236,7 @@ impl Writer<'_> {
 
     fn context(&mut self, context: &ProviderContext) {
         let own = context.kind.starts_with(CONTEXT_PREFIX) && context.model == *self.model;
+        let own = own && (self.adopts || !is_summary(context));
         // A restored history may hold anything: only whole JSON goes into the body.
         if own && parses(&context.payload) {
             self.block(Side::Assistant).extend_from_slice(context.payload.as_bytes());

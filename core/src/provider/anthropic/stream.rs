@@ -148,7 +148,7 @@ impl AnthropicEvents {
         Ok(())
     }
 
-    fn usage(&mut self, wire: Option<&WireUsage>, out: &mut Vec<ModelItem>) {
+    fn usage(&mut self, wire: Option<&WireUsage<'_>>, out: &mut Vec<ModelItem>) {
         let Some(wire) = wire else { return };
         self.counts.take(wire);
         let usage = self.counts.usage();

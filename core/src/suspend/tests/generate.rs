@@ -4,12 +4,12 @@ use crate::host_input::{
     AskError, Choice, Field, Form, HostAnswer, HostRequest, Prompt, Question, Questionnaire, Refusal,
     RequestKind, Shape,
 };
-use crate::id::{CallRef, MessageId, RequestId, Revision, RunId, Seq, SessionId};
+use crate::id::{CallRef, MessageId, RequestId, Revision, RunId, Seq, SessionId, SteerId};
 use crate::message::{
     Image, ImageData, Message, Part, ProviderContext, Role, ToolCall, ToolResult, ToolStatus,
 };
 use crate::saved::Additions;
-use crate::suspend::{Suspended, SuspendedCall, SuspendedState};
+use crate::suspend::{AppliedSteer, Suspended, SuspendedCall, SuspendedState};
 use crate::text::Text;
 use crate::time::MAX_EXACT;
 use crate::tool::{Access, Binding, Resource, ToolOutput};
@@ -17,6 +17,7 @@ use crate::usage::Usage;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::sync::Arc;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -279,7 +280,12 @@ pub(crate) fn suspended(seed: u64) -> Suspended {
     let run = RunId::new("run-é").unwrap();
     let step = u32::try_from(1 + dice.below(3)).unwrap();
     let (tail, calls) = tail(dice, &run, step);
+    // The first of the tail is the run's input, and any may have been added by people.
+    let said = tail.iter().position(|message| message.role() == Role::User);
+    let mut applied = vec![AppliedSteer { id: SteerId::new("steer-1").unwrap(), at: None }];
+    applied.extend(said.map(|at| AppliedSteer { id: SteerId::new("é").unwrap(), at: Some(at as u32) }));
     Suspended {
+        applied: if dice.coin() { applied } else { Vec::new() },
         session: SessionId::new("s").unwrap(),
         revision: Revision(dice.number()),
         model: dice.text(),

@@ -1,4 +1,4 @@
-//! A saved value as a tree, between its type and its bytes.
+//! A JSON value as a tree, between its type and its bytes.
 
 use crate::json::{Out, integer, string};
 use crate::text::Text;
@@ -15,8 +15,9 @@ pub(crate) enum Node {
     Null,
     Bool(bool),
     Integer(u64),
+    /// Below zero.
     Negative(i64),
-    /// The bits of a finite double that is none of the above.
+    /// The bits of a finite double: one that is none of the above, or was not written as one.
     Fraction(u64),
     Text(Text),
     List(Vec<Node>),
@@ -25,8 +26,15 @@ pub(crate) enum Node {
 }
 
 /// The order of members in canonical JSON: by UTF-16 code units.
-pub(super) fn canonical(a: &str, b: &str) -> Ordering {
-    if a.is_ascii() && b.is_ascii() { a.cmp(b) } else { a.encode_utf16().cmp(b.encode_utf16()) }
+pub(crate) fn canonical(a: &str, b: &str) -> Ordering {
+    // It is the order of bytes, but for what stands behind the surrogates, U+E000 to U+FFFF: in UTF-8 these begin with EE
+    // or EF, before the F0 to F4 of supplementary characters.
+    let rank = |byte: u8| if matches!(byte, 0xee | 0xef) { byte | 0x10 } else { byte };
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    match a.iter().zip(b).find(|(a, b)| a != b) {
+        Some((a, b)) => rank(*a).cmp(&rank(*b)),
+        None => a.len().cmp(&b.len()),
+    }
 }
 
 impl Node {
@@ -61,9 +69,10 @@ impl Node {
                 integer(out, n.unsigned_abs());
             }
             Self::Fraction(bits) => {
-                // A finite double always has a text.
-                let text = serde_json::to_string(&f64::from_bits(*bits)).unwrap_or_default();
-                out.push(text.as_bytes());
+                let number = f64::from_bits(*bits);
+                // Negative zero is written as zero (RFC 8785, 3.2.2.3).
+                let number = if number == 0.0 { 0.0 } else { number };
+                out.push(ryu_js::Buffer::new().format_finite(number).as_bytes());
             }
             Self::Text(text) => string(out, text),
             Self::List(items) => {
@@ -93,6 +102,22 @@ impl Node {
         self.write(&mut bytes);
         // Only texts and ASCII were written.
         String::from_utf8(bytes).unwrap_or_default()
+    }
+
+    /// The node of a finite double; equal numbers give equal nodes.
+    pub(super) fn double(n: f64) -> Self {
+        const EXACT: f64 = MAX_EXACT as f64;
+        // Both casts are exact where the comparison holds.
+        let whole = n as i64;
+        if (-EXACT..=EXACT).contains(&n) && whole as f64 == n {
+            return Self::whole(whole);
+        }
+        Self::Fraction(n.to_bits())
+    }
+
+    /// The node of an integer.
+    pub(crate) fn whole(n: i64) -> Self {
+        u64::try_from(n).map_or(Self::Negative(n), Self::Integer)
     }
 }
 
