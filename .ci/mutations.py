@@ -26,6 +26,8 @@ TARGETS = {
     "core": ["-p", "runloom-tests", "--test", "core"],
     "agui": ["-p", "runloom-tests", "--test", "agui"],
     "observers": ["-p", "runloom-tests", "--test", "observers"],
+    "keeper": ["-p", "runloom-tests", "--test", "keeper"],
+    "stores": ["-p", "runloom-tests", "--test", "stores"],
     "unit": ["-p", "runloom-core", "--lib"],
 }
 

@@ -129,6 +129,29 @@ fn a_file_that_another_process_writes_is_waited_for() {
     block_on(store.record(&owner, &event(1))).unwrap();
 }
 
+/// A commit that fails is an error of every call in it, and leaves nothing: the file may not grow.
+// proves: L5
+#[test]
+fn a_commit_that_fails_is_no_answer() {
+    let scratch = Scratch::new("refused");
+    let path = scratch.file("store.db");
+    let store = open(&path);
+    let owner = block_on(store.claim(&session("s"))).unwrap();
+    // A rule that is checked at the commit only: an event must belong to a run that there is not.
+    let other = Connection::open(&path).unwrap();
+    other
+        .execute_batch(
+            "CREATE TABLE never (x INTEGER PRIMARY KEY);
+             CREATE TABLE late (x REFERENCES never (x) DEFERRABLE INITIALLY DEFERRED);
+             CREATE TRIGGER fails AFTER INSERT ON event BEGIN INSERT INTO late VALUES (1); END;",
+        )
+        .unwrap();
+    assert!(matches!(block_on(store.record(&owner, &event(1))), Err(StoreError::Failed(_))));
+    assert!(block_on(store.runs(&session("s"), 0, 9)).unwrap().is_empty());
+    other.execute_batch("DROP TRIGGER fails").unwrap();
+    block_on(store.record(&owner, &event(1))).unwrap();
+}
+
 /// Whoever drops a future gives up the answer; what was begun happens whole or not at all.
 #[test]
 fn dropped_futures_leave_no_half_of_a_write() {

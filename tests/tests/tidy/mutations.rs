@@ -43,6 +43,8 @@ fn complaint(mutation: &Mutation, texts: &BTreeMap<&str, &str>) -> Option<String
         Some(("core", name)) => function("tests/tests/core/", name),
         Some(("agui", name)) => function("tests/tests/agui/", name),
         Some(("observers", name)) => function("tests/tests/observers/", name),
+        Some(("keeper", name)) => function("tests/tests/keeper/", name),
+        Some(("stores", name)) => function("tests/tests/stores/", name),
         Some(("unit", name)) => function("core/src/", name),
         _ => false,
     };
