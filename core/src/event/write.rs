@@ -69,9 +69,7 @@ impl Event {
             Self::RunSuspended { revision, requests } => {
                 o.u64("requests", u64::from(*requests)).u64("revision", revision.0);
             }
-            Self::RunRecovered { revision } => {
-                o.u64("revision", revision.0);
-            }
+            Self::RunRecovered { revision } => _ = o.u64("revision", revision.0),
             Self::StepStarted { step, estimated_context_tokens } => {
                 o.u64("estimated_context_tokens", *estimated_context_tokens).u64("step", u64::from(*step));
             }

@@ -59,25 +59,19 @@ impl Run {
                 Err(Misuse::TakenAhead { claimed: *through, last: self.m.log.last_seq() })
             }
             Input::Taken { .. } => Ok(None),
-            Input::Model { op, .. } => {
-                self.check_op(input, *op, |kind| kind == OpKind::Model)?;
-                Ok(None)
-            }
+            Input::Model { op, .. } => self.check_op(input, *op, |kind| kind == OpKind::Model).map(|_| None),
             Input::Prepared { op, .. } => {
-                self.check_op(input, *op, |kind| matches!(kind, OpKind::Prepare(_)))?;
-                Ok(None)
+                self.check_op(input, *op, |kind| matches!(kind, OpKind::Prepare(_))).map(|_| None)
             }
             Input::Responded { op, .. } => {
                 self.check_op(input, *op, |kind| matches!(kind, OpKind::Respond(_)))?;
                 Ok(None)
             }
             Input::Boundary { op, .. } => {
-                self.check_op(input, *op, |kind| kind == OpKind::Boundary)?;
-                Ok(None)
+                self.check_op(input, *op, |kind| kind == OpKind::Boundary).map(|_| None)
             }
             Input::Compacted { op, .. } => {
-                self.check_op(input, *op, |kind| kind == OpKind::Compact)?;
-                Ok(None)
+                self.check_op(input, *op, |kind| kind == OpKind::Compact).map(|_| None)
             }
             Input::Observed { op, .. } => self.check_observed(input, *op).map(|()| None),
             Input::Authorized { op, .. } => {
