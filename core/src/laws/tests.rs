@@ -63,7 +63,7 @@ fn a_whole_run_keeps_the_laws_and_replays() {
     let late = step(&mut run, model(3, ModelItem::Alive));
     assert!(late.answer.is_ok() && run.run().ignored() == 1);
     assert_eq!(step(&mut run, Input::Start(Box::new(start()))).answer, Err(Misuse::AlreadyStarted));
-    run.replay().unwrap();
+    run.replay_journal().unwrap();
     assert_eq!(run.inputs().len(), 11);
 }
 
@@ -82,7 +82,7 @@ fn every_end_keeps_the_laws() {
         let mut run = nearly_done();
         let last = step(&mut run, end);
         assert!(!last.answer.unwrap().live);
-        run.replay().unwrap();
+        run.replay_journal().unwrap();
     }
     let mut run = nearly_done();
     step(&mut run, Input::ConsumerGone { awaited: false });

@@ -463,7 +463,7 @@ impl Hand {
     /// Ends the account: equal inputs gave equal logs (W8).
     #[track_caller]
     pub(crate) fn replays(&self) {
-        self.checked.replay().unwrap_or_else(|broken| panic!("{broken}"));
+        self.checked.replay_journal().unwrap_or_else(|broken| panic!("{broken}"));
     }
 }
 

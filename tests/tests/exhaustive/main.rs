@@ -122,7 +122,7 @@ impl Search {
                 .step(*now, input.clone())
                 .unwrap_or_else(|broken| self.fail(node, &broken.to_string()));
         }
-        if let Err(broken) = again.checked.replay() {
+        if let Err(broken) = again.checked.replay_journal() {
             self.fail(node, &broken.to_string());
         }
         let (one, other) = (node.checked.run().log(), again.checked.run().log());

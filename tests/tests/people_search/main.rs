@@ -144,7 +144,7 @@ fn walk(seed: u64) -> World {
             break;
         }
     }
-    if let Err(broken) = world.checked.replay().and_then(|()| world.checked.survives_panic()) {
+    if let Err(broken) = world.checked.replay_journal().and_then(|()| world.checked.survives_panic()) {
         fail(&world, &format!("seed {seed}: {broken}"));
     }
     world

@@ -135,7 +135,7 @@ impl World {
     pub(crate) fn step(&mut self, now: Time, input: Input) -> Result<(), String> {
         self.trail.push((now, input.clone()));
         if let Input::Resume(_) = &input {
-            self.checked.replay().map_err(|broken| broken.to_string())?;
+            self.checked.replay_journal().map_err(|broken| broken.to_string())?;
             self.checked =
                 Checked::new(RunId::new("r").unwrap(), Arc::clone(&self.config)).depth(Depth::Probed);
             self.ops.clear();

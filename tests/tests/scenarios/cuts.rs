@@ -133,7 +133,7 @@ fn goes_on(mark: &Mark, journal: &str, counts: &mut Counts) {
         }
     }
     runloom_tests::finish::finish(&mut twin, &outputs, 20_000);
-    twin.replay().unwrap_or_else(|broken| panic!("{broken}"));
+    twin.replay_journal().unwrap_or_else(|broken| panic!("{broken}"));
     counts.driven += 1;
 }
 

@@ -80,7 +80,7 @@ impl Stage {
         if let Some(run) = &self.run {
             // A world that panicked on purpose has no inputs that would lead there again.
             if self.ended || run.run().outcome().is_none() {
-                run.replay().unwrap_or_else(|broken| panic!("{broken}\n{}", self.out));
+                run.replay_journal().unwrap_or_else(|broken| panic!("{broken}\n{}", self.out));
             }
         }
     }
