@@ -234,11 +234,11 @@ impl Checked {
                 self.account.said(said, &outputs);
                 self.taken = self.taken.max(taken.unwrap_or_default());
                 self.read &= !gone;
-                self.observers.stepped(&self.run, over, observed, *next, &outputs)?;
                 if let (Some(recover), true) = (recovers, mark.live) {
                     (self.read, self.taken) = (recover.reader == Reader::Primary, mark.seq);
                     self.observers.recovered(recover.observers, mark.seq);
                 }
+                self.observers.stepped(&self.run, over, observed, *next, &outputs)?;
                 self.waits(*next, quiet)?;
                 self.ends(mark, *next, &outputs)?;
                 self.bounded(mark, &outputs)?;

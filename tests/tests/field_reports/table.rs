@@ -101,6 +101,12 @@ fn each_conflict_and_defect_of_the_reference_has_a_row() {
 }
 
 #[test]
+fn each_defect_of_an_earlier_log_has_a_row() {
+    let all: BTreeSet<String> = (1..=9).map(|n| format!("D{n}")).collect();
+    assert_eq!(checked("tests/log-defects.md"), all);
+}
+
+#[test]
 fn each_report_has_a_row() {
     let Some(corpora) = corpora::root() else { return corpora::skipped("field-reports") };
     let text = std::fs::read_to_string(corpora.join("field-reports.jsonl")).unwrap();
