@@ -102,6 +102,7 @@ fn a_time_that_goes_back_is_written_as_the_machine_took_it() {
 }
 
 // proves: X5, L7
+#[cfg(feature = "verify")]
 #[test]
 fn a_panic_of_the_machine_is_replayed_as_its_close() {
     let (mut run, mut recorder, mut out) = started();
