@@ -57,6 +57,14 @@ function runResumes(m, e) {
   runBegins(m, e);
 }
 
+/** Another process goes on with the run: the one before has ended. */
+function runRecovers(m, e) {
+  const item = m.point('run', 'recovered', e, 'note');
+  fact(item, 'what it means', 'the process had ended, and another one goes on from what was recorded');
+  fact(item, 'revision before', word(e.payload.revision));
+  m.recovered.push(item);
+}
+
 // Steps -----------------------------------------------------------------------------------------------------------
 
 function stepBegins(m, e) {
@@ -281,6 +289,12 @@ function compacted(state, outcome) {
   };
 }
 
+function compactsNoMore(m, e) {
+  const item = m.point('compaction', 'no more compactions', e, 'note');
+  fact(item, 'why', `${word(e.payload.failures)} in a row have failed`);
+  fact(item, 'estimated context', `${word(e.payload.estimated_context_tokens)} tokens`);
+}
+
 function input(title) {
   return (m, e) => {
     const item = m.point('input', title(e.payload), e, 'note');
@@ -301,6 +315,7 @@ function activity(title) {
 export const RULES = new Map([
   ['run.started', runBegins],
   ['run.resumed', runResumes],
+  ['run.recovered', runRecovers],
   ['run.suspended', runSuspends],
   ['run.completed', runEnds('done', (payload) => `completed: ${plain(payload.stop_reason)}`)],
   ['run.cancelled', runEnds('cancelled', (payload) => `cancelled: ${plain(payload.cause)}`)],
@@ -340,4 +355,5 @@ export const RULES = new Map([
   ['compaction.completed', compacted('done', (payload) => `${word(payload.removed)} messages fewer`)],
   ['compaction.failed', compacted('failed', (payload) => `failed: ${plain(payload.code)}`)],
   ['compaction.cancelled', compacted('cancelled', () => 'cancelled')],
+  ['compaction.stopped', compactsNoMore],
 ]);
