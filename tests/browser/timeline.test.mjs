@@ -177,6 +177,15 @@ test('what was denied was not cut short', async () => {
   }
 });
 
+test('a retry after a compaction is more than a wait', async () => {
+  const lines = [line(1, 0, 'run.started', {}), line(2, 0, 'model.started', { attempt: 1, op: 1, step: 1 }), line(3, 10, 'model.failed', { attempt: 1, op: 1, problem: { kind: 'context_overflow' } }), line(4, 10, 'provider.stream_reset', { reason: 'context_overflow' }),
+    line(5, 10, 'compaction.started', {}), line(6, 3_000_010, 'compaction.completed', { removed: 2 }), line(7, 3_000_010, 'model.started', { attempt: 2, op: 2, step: 1 })];
+  await live(chrome, lines, async (page) => {
+    assert.ok((await facts(page)).includes('Retry: attempt 1 of step 1 failed: context overflow; attempt 2 followed after a wait of 3.00 s, with a compaction in it.'));
+    assert.match((await names(page, 'attempt')).join('\n'), /^wait 3\.00 s with a compaction, then retry: /m);
+  });
+});
+
 test('marks of time differ, however large the drawing and late the time', async () => {
   const lines = [line(1, 0, 'run.started', {}), line(2, 100_000_000, 'step.started', { step: 1 }), line(3, 100_000_050, 'step.completed', { step: 1 })];
   await live(chrome, lines, async (page) => {

@@ -101,7 +101,7 @@ function attemptBegins(m, e) {
   note(item, e.at);
   if (wait === undefined) return;
   const waited = e.at - wait.from;
-  const title = waited === 0 ? 'retry at once' : `wait ${span(waited)}, then retry`;
+  const title = waited === 0 ? 'retry at once' : `wait ${span(waited)}${wait.compacts ? ' with a compaction' : ''}, then retry`;
   Object.assign(wait, { title, short: `wait ${span(waited)}`, tiny: 'wait', shape: waited === 0 ? 'point' : 'gap' });
   wait.events.push(e.position);
   m.retries.push({ failed: wait.after, wait, next: item });
@@ -275,6 +275,8 @@ function answer({ answer: given }) {
 
 function compacts(m, e) {
   const item = m.begin('compaction', 'compaction', 'Compaction', e);
+  const wait = m.open.get('wait');
+  if (wait !== undefined) wait.compacts = true;
   fact(item, 'set off by', plain(e.payload.trigger));
   fact(item, 'messages to replace', word(e.payload.messages));
 }

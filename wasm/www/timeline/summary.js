@@ -48,7 +48,7 @@ function retry({ failed, wait, next }) {
   const what = failed === null ? 'An attempt before the log' : failed.title;
   const waited = wait.to - wait.from;
   const why = failed === null || failed.outcome === '' ? '' : ` ${failed.outcome}`;
-  return `Retry: ${what.toLowerCase()}${why}; ${next.short.toLowerCase()} followed ${waited === 0 ? 'at once' : `after a wait of ${span(waited)}`}.`;
+  return `Retry: ${what.toLowerCase()}${why}; ${next.short.toLowerCase()} followed ${waited === 0 ? 'at once' : `after a wait of ${span(waited)}${wait.compacts ? ', with a compaction in it' : ''}`}.`;
 }
 
 function overlap(model, item) {
