@@ -2,6 +2,8 @@
 //! `inspect -- verify < events.jsonl`, `inspect -- fold < events.jsonl`, `inspect -- canonicalize < in.json`,
 //! `inspect -- log page FILE --after N`, `inspect -- replay JOURNAL`, `inspect -- timeline LOG.jsonl > out.html`.
 
+use runloom_core::canonical::Bounds;
+use runloom_core::journal::JournalBounds;
 use runloom_examples::agui::{self, Answer};
 use runloom_examples::decode::{self, Command, Format, HELP};
 use runloom_examples::page;
@@ -30,9 +32,10 @@ fn main() -> ExitCode {
     }
 }
 
-fn input() -> Option<Vec<u8>> {
+/// What comes in, up to so many bytes.
+fn input(most: u64) -> Option<Vec<u8>> {
     let mut stream = Vec::new();
-    match io::stdin().lock().read_to_end(&mut stream) {
+    match io::stdin().lock().take(most).read_to_end(&mut stream) {
         Ok(_) => Some(stream),
         Err(error) => {
             complain(format_args!("inspect: standard input: {error}"));
@@ -42,14 +45,14 @@ fn input() -> Option<Vec<u8>> {
 }
 
 fn answer(of: impl FnOnce(&[u8]) -> Answer) -> ExitCode {
-    let Some(events) = input() else { return ExitCode::FAILURE };
+    let Some(events) = input(u64::MAX) else { return ExitCode::FAILURE };
     let Answer { json, taken } = of(&events);
     let printed = print(format!("{json}\n").as_bytes());
     if taken { printed } else { ExitCode::FAILURE }
 }
 
 fn decode(format: Format) -> ExitCode {
-    let Some(stream) = input() else { return ExitCode::FAILURE };
+    let Some(stream) = input(u64::MAX) else { return ExitCode::FAILURE };
     let summary = decode::decode(format, &stream);
     if let Some(offset) = summary.unreadable_at {
         let why = summary.error.as_ref().map_or("it is not such a stream", |error| &error.message);
@@ -72,7 +75,8 @@ fn timeline(path: &Path) -> ExitCode {
 }
 
 fn canonical() -> ExitCode {
-    let Some(json) = input() else { return ExitCode::FAILURE };
+    // One byte more than is read as JSON tells that there are more.
+    let Some(json) = input(Bounds::default().bytes + 1) else { return ExitCode::FAILURE };
     match canonicalize(&json) {
         Ok(form) => print(&form),
         Err(error) => {
@@ -97,13 +101,15 @@ fn log_page(page: &PageOf) -> ExitCode {
 }
 
 fn replay(path: &Path) -> ExitCode {
-    let journal = match std::fs::read(path) {
-        Ok(journal) => journal,
+    let mut journal = Vec::new();
+    let most = JournalBounds::default().bytes + 1;
+    match File::open(path).and_then(|file| file.take(most).read_to_end(&mut journal)) {
+        Ok(_) => {}
         Err(error) => {
             complain(format_args!("inspect: {}: {error}", path.display()));
             return ExitCode::FAILURE;
         }
-    };
+    }
     let mut out = io::BufWriter::new(io::stdout().lock());
     let replayed = replay::replay(&journal, &mut out);
     match replayed.and_then(|()| Ok(out.flush()?)) {

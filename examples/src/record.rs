@@ -7,6 +7,8 @@ use runloom_core::json::Object;
 use runloom_core::reader::ReadBounds;
 use runloom_core::record::{RecordBounds, RecordedLog};
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
 use std::path::PathBuf;
 
 /// The canonical form of one JSON value.
@@ -63,8 +65,11 @@ impl PageOf {
     ///
     /// In one line: the file cannot be read, is no recorded log, or has no such page.
     pub fn read(&self) -> Result<(String, String), String> {
-        let bytes = std::fs::read(&self.file).map_err(|error| error.to_string())?;
-        let log = RecordedLog::read(&bytes, &RecordBounds::default()).map_err(|error| error.to_string())?;
+        let (bounds, mut bytes) = (RecordBounds::default(), Vec::new());
+        // One byte more than a log may have tells that there are more.
+        let file = File::open(&self.file).map_err(|error| error.to_string())?;
+        file.take(bounds.bytes + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        let log = RecordedLog::read(&bytes, &bounds).map_err(|error| error.to_string())?;
         let page = log.page(self.after, self.bounds).map_err(|error| error.to_string())?;
         let lines = page.events.iter().map(|event| event.to_json() + "\n").collect();
         let mut facts = Vec::new();

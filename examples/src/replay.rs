@@ -38,6 +38,10 @@ impl From<ReplayError> for Stopped {
 pub fn replay(journal: &[u8], out: &mut impl Write) -> Result<(), Stopped> {
     let bounds = JournalBounds::default();
     let wrong = |line, problem| Stopped::from(ReplayError::from(JournalError::new(line, problem)));
+    let (limit, observed) = (bounds.bytes, journal.len() as u64);
+    if observed > limit {
+        return Err(wrong(1, JournalProblem::TooLarge { limit, observed }));
+    }
     let mut replay: Option<Replay> = None;
     let mut number = 0;
     for line in journal.split_inclusive(|byte| *byte == b'\n') {

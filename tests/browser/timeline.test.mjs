@@ -1,8 +1,10 @@
 // The page of `inspect timeline`, and its renderer as a live page uses it, in a real browser:
 // INSPECT=.../inspect node --test tests/browser/timeline.test.mjs
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import test, { after, before } from 'node:test';
-import { browser, clean, drawn, many, open, sample, serve, violations } from './kit.mjs';
+import { browser, clean, drawn, many, open, root, sample, serve, violations } from './kit.mjs';
 
 let chrome;
 before(async () => { chrome = await browser(); });
@@ -143,6 +145,81 @@ test('a run that was put aside goes on without a gap', async () => {
     assert.match((await names(page, 'question'))[0], /^Consent: pay: refused; from 0\.100 s to 3\.000 s/);
     assert.ok((await facts(page)).includes('The run was put aside; how long is not in the log and not drawn.'));
   });
+});
+
+/** A line of a log by hand. */
+const line = (seq, at, kind, payload) => JSON.stringify({ at, kind, payload, run_id: 'r', seq });
+const call = { call_id: 'c', name: 'pay', ordinal: 0, step: 1 };
+
+test('every kind that there is has its place', async () => {
+  const kinds = [...fs.readFileSync(path.join(root, 'core/src/event/kind.rs'), 'utf8').matchAll(/=> "([a-z_]+\.[a-z_]+)"/g)].map(([, kind]) => kind);
+  assert.ok(kinds.length > 40 && kinds.includes('run.recovered') && kinds.includes('compaction.stopped'), kinds.join());
+  await live(chrome, kinds.map((kind, n) => line(n + 1, n, kind, {})), async (page) => {
+    assert.deepEqual(await names(page, 'other'), []);
+  });
+});
+
+test('a run that was recovered says so', async () => {
+  const lines = [line(1, 0, 'run.started', {}), line(2, 2_000_000, 'run.recovered', { revision: 0 }), line(3, 3_000_000, 'run.completed', { stop_reason: 'end_turn' })];
+  await live(chrome, lines, async (page) => {
+    assert.ok((await facts(page)).includes('Recovered at 2.000 s: the process had ended, and another one went on.'));
+    assert.match((await names(page, 'run')).join('\n'), /recovered: event; at 2\.000 s/);
+  });
+});
+
+test('what was denied was not cut short', async () => {
+  const begin = [line(1, 0, 'run.started', {}), line(2, 0, 'step.started', { step: 1 }), line(3, 0, 'tool.proposed', call)];
+  const end = [line(5, 5, 'step.failed', { step: 1 }), line(6, 5, 'run.failed', { code: 'step_limit' })];
+  for (const [status, said] of [['denied', ''], ['interrupted(not_started)', ' It cut short: pay.']]) {
+    await live(chrome, [...begin, line(4, 5, 'tool.finished', { ...call, status }), ...end], async (page) => {
+      assert.equal((await facts(page)).at(-1), `Failure at 0.000 s (step limit).${said}`);
+    });
+  }
+});
+
+test('a retry after a compaction is more than a wait', async () => {
+  const lines = [line(1, 0, 'run.started', {}), line(2, 0, 'model.started', { attempt: 1, op: 1, step: 1 }), line(3, 10, 'model.failed', { attempt: 1, op: 1, problem: { kind: 'context_overflow' } }), line(4, 10, 'provider.stream_reset', { reason: 'context_overflow' }),
+    line(5, 10, 'compaction.started', {}), line(6, 3_000_010, 'compaction.completed', { removed: 2 }), line(7, 3_000_010, 'model.started', { attempt: 2, op: 2, step: 1 })];
+  await live(chrome, lines, async (page) => {
+    assert.ok((await facts(page)).includes('Retry: attempt 1 of step 1 failed: context overflow; attempt 2 followed after a wait of 3.00 s, with a compaction in it.'));
+    assert.match((await names(page, 'attempt')).join('\n'), /^wait 3\.00 s with a compaction, then retry: /m);
+  });
+});
+
+test('marks of time differ, however large the drawing and late the time', async () => {
+  const lines = [line(1, 0, 'run.started', {}), line(2, 100_000_000, 'step.started', { step: 1 }), line(3, 100_000_050, 'step.completed', { step: 1 })];
+  await live(chrome, lines, async (page) => {
+    await page.getByRole('gridcell', { name: /^Step 1/ }).focus();
+    for (let n = 0; n < 20; n += 1) await page.keyboard.press('+');
+    const marks = await eventually(async () => {
+      const all = await page.$$eval('.tl-axis span', (spans) => spans.map((span) => span.textContent));
+      assert.ok(all[0].startsWith('100.0000') || all[0].startsWith('99.99'), all.join());
+      return all;
+    });
+    assert.equal(new Set(marks).size, marks.length, marks.join());
+  });
+});
+
+test('details go on with what they show', async () => {
+  const { url, close } = await serve();
+  const attempt = { attempt: 1, op: 1, step: 1 };
+  try {
+    await open(chrome, url, async (page) => {
+      const add = (lines) => page.evaluate((all) => { for (const event of all) window.timeline.append(event); }, lines.map((each) => JSON.parse(each)));
+      await add([line(1, 0, 'run.started', {}), line(2, 0, 'model.started', attempt), line(3, 1_000_000, 'text.delta', { text: 'one' })]);
+      await page.getByRole('gridcell', { name: /^Attempt 1/ }).click();
+      const details = async () => (await page.locator('.tl-details').textContent()).replaceAll(/\s+/g, ' ');
+      assert.match(await details(), /open; from 0\.000 s, open.*one.*Events \(2\)/);
+      await add([line(4, 2_000_000, 'text.delta', { text: ' two' })]);
+      await eventually(async () => assert.match(await details(), /one two.*Events \(3\)/));
+      await page.locator('.tl-events summary').first().click();
+      await add([line(5, 3_000_000, 'model.completed', { ...attempt, metrics: {} })]);
+      await eventually(async () => assert.match(await details(), /done; from 0\.000 s to 3\.000 s/));
+      assert.ok(await page.locator('.tl-events details[open]').isVisible(), 'what is read stays');
+    });
+  } finally {
+    close();
+  }
 });
 
 test('the keyboard reaches everything', async () => {

@@ -113,8 +113,8 @@ impl RunReader {
     }
 
     /// A page, and a subscription behind it if the page reaches the end of what there is and more can come: both in one
-    /// step (L2). Without a subscription, ask again after the page's last event, unless the page says that the log is
-    /// closed.
+    /// step (L2). Without a subscription, ask again after the page's last event, unless the page is the last one of a
+    /// log that is closed: [`Page::closed`] and not [`Page::has_more`].
     ///
     /// # Errors
     ///

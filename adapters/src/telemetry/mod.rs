@@ -1,14 +1,14 @@
 //! A run's events as spans of `tracing`, with the feature `tracing`; exporters such as OpenTelemetry's take them there.
 //!
 //! What stands in them is said in [`runloom_core::telemetry`]: names, ids, counts and codes, and no content. `tracing`
-//! stamps spans itself, so that this is for runs that go on; for a log that is read later, map it with
+//! stamps spans itself, so that this is for runs that go on; for a journal that is replayed later, map its events with
 //! [`Spans`](crate::core::telemetry::Spans), whose times are the log's.
 
 mod record;
 
 use crate::core::event::Envelope;
 use crate::core::id::{RunId, Seq};
-use crate::core::reader::{ReadBounds, ReadError};
+use crate::core::reader::{Cursor, ReadBounds, ReadError, ReadFault};
 use crate::core::telemetry::{SpanId, Spans, Telemetry};
 use crate::core::text::Text;
 use crate::core::time::Time;
@@ -23,6 +23,7 @@ const PAGE: ReadBounds = ReadBounds::new(1_024, 16 << 20);
 ///
 /// Dropping it ends what is open.
 pub struct TracingSpans {
+    run: RunId,
     spans: Spans,
     outer: ::tracing::Span,
     open: BTreeMap<SpanId, ::tracing::Span>,
@@ -33,7 +34,7 @@ impl TracingSpans {
     /// For the events of this run.
     pub fn new(run: RunId) -> Self {
         let (outer, open) = (::tracing::Span::current(), BTreeMap::new());
-        Self { spans: Spans::new(run), outer, open, last: Time::ZERO }
+        Self { spans: Spans::new(run.clone()), run, outer, open, last: Time::ZERO }
     }
 
     /// With the name of the provider, in OpenTelemetry's terms (such as `openai`, `anthropic`): no event has it.
@@ -81,11 +82,11 @@ impl TracingSpans {
     ///
     /// [`ReadError`] if the reader is one of another run's, or an event is larger than 16 MiB.
     pub async fn follow(mut self, reader: RunReader) -> Result<(), ReadError> {
-        let mut at = reader.cursor(Seq(0));
+        let mut at = Cursor::new(self.run.clone(), Seq(0));
         loop {
             let (page, tail) = match reader.page_then_tail(&at, PAGE) {
                 Ok(page) => page,
-                Err(error) if error.recovery > at.seq => {
+                Err(error) if error.reason == ReadFault::CursorBehind && error.recovery > at.seq => {
                     at.seq = error.recovery;
                     continue;
                 }

@@ -36,7 +36,7 @@ fn made(parent: &Span, kind: SpanKind) -> Span {
             "gen_ai.usage.input_tokens",
             "gen_ai.usage.output_tokens",
             "gen_ai.usage.cache_read.input_tokens",
-            "gen_ai.usage.cache_creation.input_tokens",
+            "gen_ai.usage.cache_write.input_tokens",
             "gen_ai.usage.reasoning.output_tokens",
             "runloom.run.id",
             "runloom.revision"
@@ -51,7 +51,7 @@ fn made(parent: &Span, kind: SpanKind) -> Span {
             "gen_ai.usage.input_tokens",
             "gen_ai.usage.output_tokens",
             "gen_ai.usage.cache_read.input_tokens",
-            "gen_ai.usage.cache_creation.input_tokens",
+            "gen_ai.usage.cache_write.input_tokens",
             "gen_ai.usage.reasoning.output_tokens",
             "runloom.step",
             "runloom.attempt"
@@ -78,7 +78,7 @@ fn made(parent: &Span, kind: SpanKind) -> Span {
             "gen_ai.usage.input_tokens",
             "gen_ai.usage.output_tokens",
             "gen_ai.usage.cache_read.input_tokens",
-            "gen_ai.usage.cache_creation.input_tokens",
+            "gen_ai.usage.cache_write.input_tokens",
             "gen_ai.usage.reasoning.output_tokens",
             "runloom.revision",
             "runloom.messages"

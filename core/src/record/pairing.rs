@@ -32,6 +32,8 @@ enum Run {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Call {
     Proposed,
+    /// It was proposed before the log began, and may have started there.
+    Began,
     Started,
     Finished,
 }
@@ -271,7 +273,7 @@ impl Pairing {
 
     fn start(&mut self, call: CallRef) -> Found {
         match self.call(call, Call::Proposed)? {
-            state @ Call::Proposed => {
+            state @ (Call::Proposed | Call::Began) => {
                 *state = Call::Started;
                 Ok(())
             }
@@ -283,6 +285,10 @@ impl Pairing {
     fn update(&mut self, call: CallRef) -> Found {
         match self.call(call, Call::Started)? {
             Call::Started => Ok(()),
+            state @ Call::Began => {
+                *state = Call::Started;
+                Ok(())
+            }
             Call::Proposed => unmatched("the call has not started"),
             Call::Finished => unmatched("the call is finished"),
         }
@@ -295,7 +301,7 @@ impl Pairing {
         }
         match self.call(call, Call::Proposed)? {
             Call::Finished => unmatched("the call is finished"),
-            state @ (Call::Proposed | Call::Started) => {
+            state @ (Call::Proposed | Call::Began | Call::Started) => {
                 *state = Call::Finished;
                 self.open_calls -= 1;
                 Ok(())
@@ -304,7 +310,7 @@ impl Pairing {
     }
 
     fn ask(&mut self, call: CallRef, id: Text) -> Found {
-        if *self.call(call, Call::Proposed)? == Call::Finished {
+        if *self.call(call, Call::Began)? == Call::Finished {
             return unmatched("the call is finished");
         }
         if !self.ids.insert(id.clone()) {
@@ -315,7 +321,7 @@ impl Pairing {
     }
 
     fn close_request(&mut self, call: CallRef, id: Text) -> Found {
-        let state = *self.call(call, Call::Proposed)?;
+        let state = *self.call(call, Call::Began)?;
         let requests = self.requests.entry(call).or_default();
         match requests.get_mut(&id) {
             Some(open @ true) => {

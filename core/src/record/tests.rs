@@ -86,6 +86,32 @@ fn each_tail_of_a_log_is_read() {
     }
 }
 
+/// A tool that is called again after each answer: that it had started does not show in what is left.
+// proves: L6
+#[test]
+fn a_call_that_asked_before_the_log_began_may_have_started() {
+    let again = ASK.replace("\"q\"", "\"p\"");
+    let events = [
+        ("run.started", "{}"),
+        ("step.started", STEP),
+        ("tool.proposed", CALL),
+        ("tool.started", CALL),
+        ("host_input.requested", ASK),
+        ("host_input.answered", ASK),
+        ("tool.updated", CALL),
+        ("host_input.requested", again.as_str()),
+        ("host_input.answered", again.as_str()),
+        ("tool.finished", CALL),
+        ("step.completed", STEP),
+    ];
+    for first in 1..events.len() {
+        let tail = text(first as u64 + 1, &events[first..]);
+        assert!(read(&tail).is_ok(), "from {}: {:?}", first + 1, read(&tail).err());
+    }
+    let twice = [("host_input.requested", ASK), ("tool.started", CALL), ("tool.started", CALL)];
+    assert_eq!(refused(&text(5, &twice)), (3, P::UnmatchedLifecycle("the call has started already")));
+}
+
 // proves: L6, E1
 #[test]
 fn lines_that_are_no_events_are_refused() {

@@ -32,9 +32,9 @@ impl Spans {
             Event::RunSuspended { revision, .. } => self.run_suspends(*revision, e),
             Event::RunRecovered { revision } => e.event(name, self.run, Facts::default().revision(*revision)),
             Event::StepStarted { step, .. } => self.step_starts(*step, e),
-            Event::StepCompleted { .. } => e.end(&mut self.step, SpanKind::Step, false, Facts::default()),
-            Event::StepFailed { .. } => e.end(&mut self.step, SpanKind::Step, true, Facts::default()),
-            Event::StepCancelled { .. } => e.end(&mut self.step, SpanKind::Step, false, ended("cancelled")),
+            Event::StepCompleted { step } => self.step_ends(*step, false, Facts::default(), e),
+            Event::StepFailed { step } => self.step_ends(*step, true, Facts::default(), e),
+            Event::StepCancelled { step } => self.step_ends(*step, false, ended("cancelled"), e),
             Event::ModelStarted(started) => self.attempt_starts(started, e),
             Event::ModelCompleted(completed) => self.attempt_completes(completed, e),
             Event::ModelFailed(model) => self.attempt_fails(model, e),
@@ -83,6 +83,7 @@ impl Spans {
     }
 
     fn run_starts(&mut self, started: &RunStarted, e: &mut Emit<'_>) {
+        self.run_ends(false, ended("incomplete"), e);
         let facts = code(names::OPERATION, "invoke_agent")
             .maybe(names::PROVIDER, self.provider.as_ref())
             .text(names::CONVERSATION, started.session.text().clone())
@@ -117,11 +118,30 @@ impl Spans {
     }
 
     fn step_starts(&mut self, step: u32, e: &mut Emit<'_>) {
+        self.close("incomplete", e);
+        self.number = step;
         self.step =
             Some(e.start(self.run, SpanKind::Step, "step", Facts::default().number(names::STEP, step)));
     }
 
+    fn step_ends(&mut self, step: u32, failed: bool, facts: Facts, e: &mut Emit<'_>) {
+        self.reaches(step, e);
+        let open = self.step.take();
+        self.close("incomplete", e);
+        self.step = open;
+        e.end(&mut self.step, SpanKind::Step, failed, facts);
+    }
+
+    /// The log is at this step: one before it is over, if its end is missing.
+    fn reaches(&mut self, step: u32, e: &mut Emit<'_>) {
+        if self.step.is_some() && self.number != step {
+            self.close("incomplete", e);
+        }
+    }
+
     fn attempt_starts(&mut self, started: &ModelStarted, e: &mut Emit<'_>) {
+        self.reaches(started.step, e);
+        e.end(&mut self.attempt, SpanKind::Attempt, false, ended("incomplete"));
         let facts = code(names::OPERATION, "chat")
             .maybe(names::PROVIDER, self.provider.as_ref())
             .text(names::MODEL, started.model.clone())
@@ -166,6 +186,7 @@ impl Spans {
     }
 
     fn tool_starts(&mut self, call: &ToolCall, e: &mut Emit<'_>) {
+        self.reaches(call.call.step, e);
         let facts = code(names::OPERATION, "execute_tool")
             .text(names::TOOL, call.name.clone())
             .text(names::TOOL_CALL, call.id.clone())
@@ -195,6 +216,7 @@ impl Spans {
     }
 
     fn request_starts(&mut self, request: &HostRequest, e: &mut Emit<'_>) {
+        self.reaches(request.call.call.step, e);
         let facts = code(names::REQUEST, request.id.text().clone())
             .text(names::REQUEST_KIND, request.kind.as_str())
             .text(names::TOOL, request.call.name.clone())
@@ -219,6 +241,7 @@ impl Spans {
     }
 
     fn compaction_starts(&mut self, messages: u32, trigger: Trigger, e: &mut Emit<'_>) {
+        e.end(&mut self.compaction, SpanKind::Compaction, false, ended("incomplete"));
         let facts = code(names::REASON, trigger.as_str()).number(names::MESSAGES, messages);
         self.compaction = Some(e.start(self.within(), SpanKind::Compaction, "compaction", facts));
     }

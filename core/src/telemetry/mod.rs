@@ -127,13 +127,15 @@ pub enum Value {
 }
 
 /// Maps the events of one run to spans. Every span that it starts it ends exactly once, if the log ends or
-/// [`Spans::stop`] is called.
+/// [`Spans::stop`] is called; where events are missing, as soon as it shows that it is over.
 #[derive(Clone, Debug)]
 pub struct Spans {
     run_id: RunId,
     provider: Option<Text>,
     run: Option<SpanId>,
     step: Option<SpanId>,
+    /// The number of the step that is open.
+    number: u32,
     attempt: Option<SpanId>,
     compaction: Option<SpanId>,
     tools: Vec<(CallRef, SpanId)>,
@@ -151,6 +153,7 @@ impl Spans {
             provider: None,
             run: None,
             step: None,
+            number: 0,
             attempt: None,
             compaction: None,
             tools: Vec::new(),

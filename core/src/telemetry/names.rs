@@ -20,7 +20,7 @@ pub const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
 /// Input tokens that came from a cache.
 pub const CACHE_READ_TOKENS: &str = "gen_ai.usage.cache_read.input_tokens";
 /// Input tokens that went into a cache.
-pub const CACHE_WRITE_TOKENS: &str = "gen_ai.usage.cache_creation.input_tokens";
+pub const CACHE_WRITE_TOKENS: &str = "gen_ai.usage.cache_write.input_tokens";
 /// Output tokens that were reasoning.
 pub const REASONING_TOKENS: &str = "gen_ai.usage.reasoning.output_tokens";
 /// A tool's name.

@@ -1,6 +1,6 @@
 //! `inspect canonicalize` and `inspect log page`.
 
-use crate::program::{Ended, run, run_with};
+use crate::program::{Ended, command, run, run_with, start};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -29,6 +29,18 @@ fn canonical_json_is_bytes_and_nothing_else() {
     let deep = "[".repeat(1_000_000);
     let Ended { code, err, .. } = canonicalize(deep.as_bytes());
     assert_eq!((code, &*err), (Some(1), "inspect: at byte 128: nests deeper than 128\n"));
+}
+
+/// What has no end is refused at its bound, and not read for ever.
+#[cfg(unix)]
+#[test]
+fn input_without_an_end_is_refused() {
+    let zeros = std::fs::File::open("/dev/zero").unwrap();
+    let Ended { code, err, .. } = start(command("inspect", &["canonicalize"]).stdin(zeros)).end();
+    assert_eq!((code, &*err), (Some(1), "inspect: at byte 0: 67108865 bytes are more than 67108864\n"));
+    let Ended { code, err, .. } = run("inspect", &["log", "page", "/dev/zero"]);
+    let words = "inspect: /dev/zero: line 1: 268435457 bytes are more than 268435456\n";
+    assert_eq!((code, &*err), (Some(1), words));
 }
 
 /// A file that is gone with its owner.

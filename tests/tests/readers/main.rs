@@ -9,6 +9,7 @@
 
 mod executors;
 mod joins;
+mod odd;
 mod pages;
 mod schedules;
 mod slow;

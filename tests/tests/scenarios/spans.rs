@@ -3,8 +3,10 @@
 use crate::setup::Setup;
 use runloom_core::event::{Envelope, Event};
 use runloom_core::id::Seq;
+use runloom_core::record::{RecordBounds, RecordedLog};
 use runloom_core::telemetry::{SpanKind, Spans, Telemetry};
 use runloom_core::time::Time;
+use runloom_tests::records::to_jsonl;
 use std::collections::BTreeMap;
 
 /// What telemetry learned of a run while it went on.
@@ -44,8 +46,53 @@ impl Spanned {
         self.spans.stop(Time::MAX, &mut |telemetry| self.live.push(telemetry));
         assert_eq!(self.spans.open(), 0);
         well_formed(&self.live, over && self.events.first().is_some_and(|first| first.seq == Seq(1)));
+        if self.events.len() <= MOST {
+            self.gaps();
+            self.tails();
+        }
+    }
+
+    /// A reader that was too slow goes on after a gap: what began before it ends once all the same.
+    fn gaps(&self) {
+        for from in 1..self.events.len() {
+            for to in from + 1..self.events.len() {
+                let (mut telemetry, mut spans, mut open) = (Vec::new(), spans(), Vec::new());
+                let there = self.events[..from].iter().chain(&self.events[to..]);
+                there.for_each(|envelope| spans.take(envelope, &mut |item| telemetry.push(item)));
+                spans.stop(Time::MAX, &mut |item| telemetry.push(item));
+                for item in telemetry {
+                    match item {
+                        Telemetry::Start(start) => {
+                            let same = open.iter().filter(|(_, kind)| *kind == start.kind).count();
+                            let one = !matches!(start.kind, SpanKind::Tool | SpanKind::HostInput);
+                            assert!(!one || same == 0, "without {from}..{to}: {start:?} beside another");
+                            open.push((start.id, start.kind));
+                        }
+                        Telemetry::End(end) => {
+                            let at = open.iter().position(|(id, _)| *id == end.id);
+                            open.remove(at.unwrap_or_else(|| panic!("without {from}..{to}: {end:?}")));
+                        }
+                        _ => {}
+                    }
+                }
+                assert!(open.is_empty(), "without {from}..{to} there stay {open:?}");
+            }
+        }
+    }
+
+    /// Whatever was evicted, the rest is a recorded log (L6).
+    fn tails(&self) {
+        for first in 0..self.events.len() {
+            let text = to_jsonl(&Setup::run_id(), &self.events[first..]);
+            if let Err(error) = RecordedLog::read(text.as_bytes(), &RecordBounds::default()) {
+                panic!("from {} on: {error}\n{text}", first + 1);
+            }
+        }
     }
 }
+
+/// Longest log of which all gaps and tails are tried.
+const MOST: usize = 40;
 
 /// Every span starts once, within one that is open, and ends once; nothing happens in one that is not open.
 fn well_formed(telemetry: &[Telemetry], whole: bool) {

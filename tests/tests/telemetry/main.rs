@@ -150,6 +150,17 @@ fn tracing_gets_the_same_spans() {
     assert!(!format!("{seen:?}").contains(SECRET), "no content");
 }
 
+/// The spans of one run are not put together from another's events.
+#[test]
+fn only_the_runs_own_events_are_followed() {
+    let (session, _) = session();
+    let (run, _driver) = session.start_with("go", RunOptions::new().unattended()).unwrap();
+    let other = runloom::RunId::new("another").unwrap();
+    let mut following = std::pin::pin!(TracingSpans::new(other).follow(run.reader()));
+    let followed = block_on(poll_once(&mut following)).expect("an error at once");
+    assert_eq!(followed.map_err(|error| error.reason), Err(runloom::ReadFault::WrongRun));
+}
+
 /// A run that is given up ends its spans, and says that it is not known how it went on.
 #[test]
 fn spans_that_are_dropped_are_ended() {

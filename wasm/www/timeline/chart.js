@@ -3,7 +3,7 @@
 import { make, setText } from './dom.js';
 import { LANES } from './model.js';
 import { label, sentence } from './summary.js';
-import { moment, several, span } from './words.js';
+import { moment, several } from './words.js';
 
 /** Below so many pixels, neighbours are drawn as one. */
 const CLOSE = 10;
@@ -293,7 +293,7 @@ export class Chart {
     while (this.axis.childElementCount < marks.length) this.axis.append(make('span'));
     marks.forEach((at, n) => {
       const mark = this.axis.children[n];
-      setText(mark, at === 0 ? '0' : at % 1e6 === 0 ? `${at / 1e6} s` : step >= 1000 ? moment(at) : span(at));
+      setText(mark, at === 0 ? '0' : at % 1e6 === 0 ? `${at / 1e6} s` : step >= 1000 ? moment(at) : `${(at / 1e6).toFixed(6)} s`);
       const x = (origin + at - from) * scale;
       mark.style.left = `${x}px`;
       mark.hidden = x + 60 > (to - from) * scale;

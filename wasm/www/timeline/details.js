@@ -12,6 +12,11 @@ function payload(event) {
   return cut(JSON.stringify(event.payload, null, 1), 4000);
 }
 
+/** What of an item changes as events come. */
+function stateOf({ title, to, length, facts, events }) {
+  return [title, to, length, facts.length, events.length].join(' ');
+}
+
 /** The details of an item. */
 export class Details {
   constructor(model, leave) {
@@ -29,6 +34,7 @@ export class Details {
   /** Shows an item: in short while it is only pointed at, whole once it was opened. */
   show(item, whole) {
     const model = this.model;
+    Object.assign(this, { item, whole, state: stateOf(item) });
     setText(this.title, item.title);
     this.close.hidden = !whole;
     const list = make('dl');
@@ -40,6 +46,14 @@ export class Details {
     }
     if (whole) children.push(...this.#events(item));
     this.body.replaceChildren(...children);
+  }
+
+  /** The item may have gone on since it was shown. What somebody reads in the details is not taken away. */
+  refresh() {
+    if (this.item === undefined || this.state === stateOf(this.item)) return;
+    const read = this.body.contains(document.activeElement) || this.body.querySelector('details[open]') !== null;
+    if (read) setText(this.body.firstChild, sentence(this.model, this.item));
+    else this.show(this.item, this.whole);
   }
 
   #events(item) {

@@ -58,6 +58,7 @@ export class Model {
   /** How many bars each lane has. */
   bars = new Map(LANES.map(([name]) => [name, 0]));
   retries = [];
+  recovered = [];
   overlaps = [];
   held = [];
   /** What is open, by a key of its kind. */

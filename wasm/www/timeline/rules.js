@@ -57,6 +57,14 @@ function runResumes(m, e) {
   runBegins(m, e);
 }
 
+/** Another process goes on with the run: the one before has ended. */
+function runRecovers(m, e) {
+  const item = m.point('run', 'recovered', e, 'note');
+  fact(item, 'what it means', 'the process had ended, and another one goes on from what was recorded');
+  fact(item, 'revision before', word(e.payload.revision));
+  m.recovered.push(item);
+}
+
 // Steps -----------------------------------------------------------------------------------------------------------
 
 function stepBegins(m, e) {
@@ -93,7 +101,7 @@ function attemptBegins(m, e) {
   note(item, e.at);
   if (wait === undefined) return;
   const waited = e.at - wait.from;
-  const title = waited === 0 ? 'retry at once' : `wait ${span(waited)}, then retry`;
+  const title = waited === 0 ? 'retry at once' : `wait ${span(waited)}${wait.compacts ? ' with a compaction' : ''}, then retry`;
   Object.assign(wait, { title, short: `wait ${span(waited)}`, tiny: 'wait', shape: waited === 0 ? 'point' : 'gap' });
   wait.events.push(e.position);
   m.retries.push({ failed: wait.after, wait, next: item });
@@ -267,6 +275,8 @@ function answer({ answer: given }) {
 
 function compacts(m, e) {
   const item = m.begin('compaction', 'compaction', 'Compaction', e);
+  const wait = m.open.get('wait');
+  if (wait !== undefined) wait.compacts = true;
   fact(item, 'set off by', plain(e.payload.trigger));
   fact(item, 'messages to replace', word(e.payload.messages));
 }
@@ -279,6 +289,12 @@ function compacted(state, outcome) {
     fact(item, 'revision', word(e.payload.revision));
     usageFacts(item, e.payload.usage);
   };
+}
+
+function compactsNoMore(m, e) {
+  const item = m.point('compaction', 'no more compactions', e, 'note');
+  fact(item, 'why', `${word(e.payload.failures)} in a row have failed`);
+  fact(item, 'estimated context', `${word(e.payload.estimated_context_tokens)} tokens`);
 }
 
 function input(title) {
@@ -301,6 +317,7 @@ function activity(title) {
 export const RULES = new Map([
   ['run.started', runBegins],
   ['run.resumed', runResumes],
+  ['run.recovered', runRecovers],
   ['run.suspended', runSuspends],
   ['run.completed', runEnds('done', (payload) => `completed: ${plain(payload.stop_reason)}`)],
   ['run.cancelled', runEnds('cancelled', (payload) => `cancelled: ${plain(payload.cause)}`)],
@@ -340,4 +357,5 @@ export const RULES = new Map([
   ['compaction.completed', compacted('done', (payload) => `${word(payload.removed)} messages fewer`)],
   ['compaction.failed', compacted('failed', (payload) => `failed: ${plain(payload.code)}`)],
   ['compaction.cancelled', compacted('cancelled', () => 'cancelled')],
+  ['compaction.stopped', compactsNoMore],
 ]);

@@ -48,7 +48,7 @@ function retry({ failed, wait, next }) {
   const what = failed === null ? 'An attempt before the log' : failed.title;
   const waited = wait.to - wait.from;
   const why = failed === null || failed.outcome === '' ? '' : ` ${failed.outcome}`;
-  return `Retry: ${what.toLowerCase()}${why}; ${next.short.toLowerCase()} followed ${waited === 0 ? 'at once' : `after a wait of ${span(waited)}`}.`;
+  return `Retry: ${what.toLowerCase()}${why}; ${next.short.toLowerCase()} followed ${waited === 0 ? 'at once' : `after a wait of ${span(waited)}${wait.compacts ? ', with a compaction in it' : ''}`}.`;
 }
 
 function overlap(model, item) {
@@ -60,7 +60,7 @@ function overlap(model, item) {
 function cutShort(model) {
   const { state, title, at } = model.end;
   const items = model.items.filter((item) => item.to === at && item.lane !== 'run' && item.lane !== 'step'
-    && (item.state === 'cancelled' || item.state === 'unknown' || item.outcome.startsWith('cut short')));
+    && (item.state === 'unknown' || item.outcome.startsWith('cut short') || (item.state === 'cancelled' && item.outcome !== 'denied')));
   const what = items.length === 0 ? '' : ` It cut short: ${items.slice(0, MOST).map((item) => item.title).join(', ')}${items.length > MOST ? `, and ${items.length - MOST} more` : ''}.`;
   const unknown = items.filter((item) => item.state === 'unknown').map((item) => item.title).slice(0, MOST).join(', ');
   const name = state === 'cancelled' ? 'Cancel' : 'Failure';
@@ -81,6 +81,7 @@ export function sentences(model) {
   lines.push(...listed(model.retries, retry));
   lines.push(...listed(model.overlaps, (item) => overlap(model, item)));
   lines.push(...listed(model.held, ({ item, held }) => `Stream full: ${item.title.toLowerCase()} was held back for ${span(held)} by its reader.`));
+  lines.push(...listed(model.recovered, ({ from }) => `Recovered at ${moment(from - model.from)}: the process had ended, and another one went on.`));
   if (model.clocks > 0) lines.push('The run was put aside; how long is not in the log and not drawn.');
   if (model.end !== null && (model.end.state === 'cancelled' || model.end.state === 'failed')) lines.push(cutShort(model));
   if (model.end === null && model.finished) {

@@ -161,6 +161,7 @@ class View {
     this.#sentences();
     this.chart.draw();
     this.table.draw();
+    this.details.refresh();
     // Only what changes the run's state is read out, not each event.
     const standing = model.end?.title ?? (model.finished ? state : '');
     if (standing !== this.told) setText(this.live, standing === '' ? '' : `Run ${standing}`);
