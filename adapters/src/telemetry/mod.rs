@@ -2,7 +2,7 @@
 //!
 //! What stands in them is said in [`runloom_core::telemetry`]: names, ids, counts and codes, and no content. `tracing`
 //! stamps spans itself, so that this is for runs that go on; for a journal that is replayed later, map its events with
-//! [`Spans`](crate::core::telemetry::Spans), whose times are the log's.
+//! [`Spans`], whose times are the log's.
 
 mod record;
 

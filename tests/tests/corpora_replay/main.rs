@@ -23,6 +23,7 @@ mod values;
 use runloom_tests::corpora;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// Ids and what shows that they hold.
 pub(crate) type Rows = &'static [(&'static str, fn())];
@@ -30,7 +31,7 @@ pub(crate) type Rows = &'static [(&'static str, fn())];
 /// Ids of which this test has the proof.
 const OWN: [Rows; 5] = [log::OWN, import::OWN, lifecycle::OWN, stream::OWN, values::OWN];
 
-/// Ids that are proven by others, and what these are about.
+/// Ids that are proven by others, and what these are about. The name of a test begins with the ids that it proves.
 const OTHERS: &[(&str, &[&str])] = &[
     ("pages and subscriptions", &["L13", "C01", "C03", "C04", "C05", "C06", "C07"]),
     ("slow readers", &["S01", "S02", "S04", "S06", "S08", "S09"]),
@@ -52,6 +53,32 @@ fn scenarios_hold() {
         }
     }
     assert!(failed.is_empty(), "{failed:?}");
+}
+
+/// The names of all functions in the files below a folder.
+fn functions(folder: &Path, into: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            functions(&path, into);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let names = text.lines().filter_map(|line| line.trim().strip_prefix("fn ")?.split('(').next());
+            into.extend(names.map(str::to_owned));
+        }
+    }
+}
+
+#[test]
+fn what_others_prove_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut names = Vec::new();
+    ["../core/src", "tests"].iter().for_each(|folder| functions(&root.join(folder), &mut names));
+    let ids = |name: &String| name.split('_').take(2).map(str::to_uppercase).collect::<Vec<_>>();
+    let proven: BTreeSet<String> = names.iter().flat_map(ids).collect();
+    let all = OTHERS.iter().flat_map(|(_, ids)| ids.iter());
+    let gone: Vec<_> = all.filter(|id| !proven.contains(**id)).collect();
+    assert!(gone.is_empty(), "no test is named after {gone:?}");
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub const DEFAULT_MAX_TOKENS: u32 = 8_192;
 /// The beta feature by which the API summarizes a conversation on demand.
 pub const COMPACTION_BETA: &str = "compact-2026-09-04";
 
-/// The kinds of [`ProviderContext`](crate::message::ProviderContext) that are this codec's begin so; the block's own
+/// The kinds of [`ProviderContext`] that are this codec's begin so; the block's own
 /// type follows.
 pub const CONTEXT_PREFIX: &str = "anthropic.";
 
