@@ -2,5 +2,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests and their helpers")]
 
 mod crashes;
+mod odd;
 mod runs;
 mod stage;

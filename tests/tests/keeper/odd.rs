@@ -1,0 +1,37 @@
+//! Orders and sizes that are rare: refused starts, claims within one process, answers that are lost, long ids, long histories.
+
+use crate::stage::{Calls, Process, events, id, is_terminal, kinds, runs, spec};
+use futures_lite::future::{block_on, poll_once};
+use runloom::store::{
+    JournalId, JournalSummary, Keeper, Line, MemoryStore, OpenError, Opened, Owner, Page, Record, RunSummary,
+    SessionStore, SqliteStore, StoreError,
+};
+use runloom::testing::{Attempt, ScriptedModel};
+use runloom::{
+    ApprovalPolicy, Engine, Host, ManualTimer, Message, MessageId, ModelSpec, Part, Revision, Role, RunId,
+    RunOptions, RunResult, Seq, SessionId, Snapshot, StartError, boundary_inputs,
+};
+use runloom_core::message::MessageBounds;
+use runloom_tests::bare::Task;
+use runloom_tests::scratch::Scratch;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
+
+/// A start that is refused leaves nothing that the next process would take for a run.
+// proves: H7, S3
+#[test]
+fn a_start_that_is_refused_is_in_no_record() {
+    let store = MemoryStore::new();
+    let process = Process::new(store.clone(), &Calls::default(), ["one".into()]);
+    let session = process.session();
+    let (_run, driver) = session.start_with("go", RunOptions::new().unattended()).unwrap();
+    block_on(driver);
+    let refused = session.start_with("x".repeat(300 << 10).as_str(), RunOptions::new().unattended());
+    assert!(matches!(refused, Err(StartError::Invalid(_))));
+    block_on(process.keeper.save(&session)).unwrap();
+    assert_eq!(runs(&store).len(), 1);
+    assert!(block_on(store.journals(&id())).unwrap().is_empty());
+
+    let next = Process::new(store, &Calls::default(), []);
+    assert_eq!(next.session().history(), session.history());
+}
