@@ -35,3 +35,22 @@ fn a_start_that_is_refused_is_in_no_record() {
     let next = Process::new(store, &Calls::default(), []);
     assert_eq!(next.session().history(), session.history());
 }
+
+/// The end of a run that was dropped is kept when the same process opens the session again: nothing was lost.
+// proves: L5, C8, W7
+#[test]
+fn a_process_that_opens_a_session_again_keeps_what_it_has_of_it() {
+    let store = MemoryStore::new();
+    let process = Process::new(store.clone(), &Calls::default(), [Attempt::new().hang()]);
+    let session = process.session();
+    let (run, driver) = session.start_with("go", RunOptions::new().unattended()).unwrap();
+    let mut driver = Task::new(driver);
+    driver.run();
+    drop(driver);
+    let outcome = block_on(run.outcome());
+    let again = process.session();
+    let kept = events(&store, run.id());
+    assert_eq!(kept.len() as u64, outcome.last_seq.0);
+    assert_eq!(kinds(&kept).iter().filter(|kind| is_terminal(kind)).count(), 1);
+    assert_eq!((again.history(), again.revision()), (session.history(), session.revision()));
+}

@@ -102,6 +102,7 @@ impl<S: LocalSessionStore> Keeper<S> {
         if !engine.host().book().is_some_and(|book| book.is(&self.book)) {
             return Err(OpenError::OtherHost);
         }
+        self.flush_all(session).await?;
         let owner = self.store.claim(session).await?;
         let stored = self.store.load(session).await?;
         let journal = self.store.journals(session).await?.pop();
@@ -124,6 +125,19 @@ impl<S: LocalSessionStore> Keeper<S> {
         } else {
             Ok(Opened::Orphan(Box::new(orphan)))
         }
+    }
+
+    /// Records what runs of the session have left here, as far as its claim still counts.
+    async fn flush_all(&self, session: &SessionId) -> Result<(), StoreError> {
+        for tail in self.book.get(session).map(|kept| kept.tails).unwrap_or_default() {
+            match self.flush(&tail).await {
+                // What another owner has decided stands.
+                Ok(())
+                | Err(StoreError::Fenced { .. } | StoreError::Gap { .. } | StoreError::Differs { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Replays a journal.
