@@ -118,7 +118,7 @@ impl<F: Flavour, T: Timer + Clone> Engine<F, T> {
         let number = self.inner.registry.next_session()?;
         let id = SessionId::new(self.inner.new_id(IdKind::Session, number))?;
         let bounds = history.bounds();
-        self.open(&Snapshot::new(id, Revision(0), history), bounds)
+        self.open(&Snapshot::new(id, Revision(0), history), bounds, None)
     }
 
     /// A session as it was saved: its history, its revision and what it knew beside them. Tools, policies, the model and
@@ -134,14 +134,28 @@ impl<F: Flavour, T: Timer + Clone> Engine<F, T> {
     /// [`SessionError::EngineShutdown`]; [`SessionError::OpenCalls`] if the last message's calls have no results;
     /// [`SessionError::OtherState`] if a suspended run in it is not of this state of the session.
     pub fn restore(&self, snapshot: &Snapshot) -> Result<Session<F, T>, SessionError> {
-        self.inner.registry.count_from(snapshot.runs())?;
-        self.open(snapshot, self.inner.bounds)
+        self.restore_claimed(snapshot, None)
     }
 
-    fn open(&self, snapshot: &Snapshot, bounds: HistoryBounds) -> Result<Session<F, T>, SessionError> {
+    /// A session as it was saved, for whoever has this claim of it.
+    pub(crate) fn restore_claimed(
+        &self,
+        snapshot: &Snapshot,
+        claim: Option<Epoch>,
+    ) -> Result<Session<F, T>, SessionError> {
+        self.inner.registry.count_from(snapshot.runs())?;
+        self.open(snapshot, self.inner.bounds, claim)
+    }
+
+    fn open(
+        &self,
+        snapshot: &Snapshot,
+        bounds: HistoryBounds,
+        claim: Option<Epoch>,
+    ) -> Result<Session<F, T>, SessionError> {
         self.inner.registry.check_open()?;
         snapshot.check()?;
-        let shared = SessionShared::restore(snapshot, bounds);
+        let shared = SessionShared::restore(snapshot, bounds, claim);
         Ok(Session::new(Arc::clone(&self.inner), Arc::new(shared)))
     }
 

@@ -54,3 +54,27 @@ fn a_process_that_opens_a_session_again_keeps_what_it_has_of_it() {
     assert_eq!(kinds(&kept).iter().filter(|kind| is_terminal(kind)).count(), 1);
     assert_eq!((again.history(), again.revision()), (session.history(), session.revision()));
 }
+
+/// A session object that was opened before another claim writes nothing any more, also when both have one keeper.
+// proves: L5, S2
+#[test]
+fn opening_again_ends_the_claim_of_an_older_object_of_the_same_process() {
+    let store = MemoryStore::new();
+    let script = ["one".into(), "two".into(), "three".into()];
+    let process = Process::new(store.clone(), &Calls::default(), script);
+    let (old, new) = (process.session(), process.session());
+    let (_run, driver) = new.start_with("kept", RunOptions::new().unattended()).unwrap();
+    block_on(driver);
+    block_on(process.keeper.save(&new)).unwrap();
+
+    let started = old.start_with("beside it", RunOptions::new().unattended());
+    assert!(matches!(started, Err(StartError::NotKept)), "{:?}", started.map(|(run, _)| run));
+    let saved = block_on(process.keeper.save(&old));
+    assert!(matches!(saved, Err(StoreError::Fenced { .. })), "{saved:?}");
+    let kept = block_on(store.load(&id())).unwrap().unwrap();
+    assert_eq!((kept.revision(), kept.history().len()), (Revision(1), 2));
+
+    let other = process.engine.restore(&kept).unwrap();
+    assert!(matches!(other.start("go"), Err(StartError::NotKept)), "it was not opened");
+    assert!(matches!(block_on(process.keeper.save(&other)), Err(StoreError::Fenced { .. })));
+}

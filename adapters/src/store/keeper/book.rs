@@ -55,10 +55,10 @@ impl Book {
     }
 
     /// Begins the record of a part of a run, behind so many lines of its journal that are in the store; `None` if the
-    /// session was not opened.
-    pub(crate) fn tail(&self, session: &SessionId, run: &RunId, part: Seq, lines: u64) -> Option<Arc<Tail>> {
+    /// session was not opened, or was opened again since.
+    pub(crate) fn tail(&self, owner: &Owner, run: &RunId, part: Seq, lines: u64) -> Option<Arc<Tail>> {
         let mut sessions = lock(&self.0);
-        let kept = sessions.get_mut(session)?;
+        let kept = sessions.get_mut(&owner.session).filter(|kept| kept.owner == *owner)?;
         let state = TailState { journal: VecDeque::new(), events: VecDeque::new(), lines };
         let tail =
             Arc::new(Tail { owner: kept.owner.clone(), run: run.clone(), part, state: Mutex::new(state) });

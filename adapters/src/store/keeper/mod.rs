@@ -6,7 +6,7 @@ mod open;
 pub(crate) use book::{Book, Scribe, Tail};
 pub use open::{OpenError, Opened, Orphan, Resumed};
 
-use super::{JournalSummary, LocalSessionStore, Owner, SessionStore, StoreError};
+use super::{Epoch, JournalSummary, LocalSessionStore, Owner, SessionStore, StoreError};
 use crate::core::id::{Seq, SessionId};
 use crate::core::observe::{ObserveRequest, ObserverFault};
 use crate::core::snapshot::Snapshot;
@@ -114,10 +114,15 @@ impl<S: LocalSessionStore> Keeper<S> {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Closed`] if the session was not opened with this keeper; else as
+    /// [`StoreError::Closed`] if the session was not opened with this keeper, [`StoreError::Fenced`] if it was opened again
+    /// since; else as
     /// [`SessionStore::save`](super::SessionStore::save).
     pub async fn save<F: Flavour, T>(&self, session: &Session<F, T>) -> Result<(), StoreError> {
         let kept = self.book.get(session.id()).ok_or(StoreError::Closed)?;
+        let (claim, current) = (session.shared.claim.unwrap_or(Epoch(0)), kept.owner.epoch);
+        if claim != current {
+            return Err(StoreError::Fenced { epoch: claim, current });
+        }
         for tail in &kept.tails {
             self.flush(tail).await?;
         }

@@ -114,7 +114,8 @@ impl<S: LocalSessionStore> Keeper<S> {
                 self.retire(&owner, snapshot).await?;
             }
             let empty = || Snapshot::new(session.clone(), Revision(0), History::default());
-            return Ok(Opened::Session(engine.restore(&stored.unwrap_or_else(empty))?));
+            let stored = stored.unwrap_or_else(empty);
+            return Ok(Opened::Session(engine.restore_claimed(&stored, Some(owner.epoch))?));
         };
         let recovered = self.rebuild(&journal.id).await?;
         let is_over = recovered.run.is_over();
@@ -204,7 +205,7 @@ impl<F: Flavour, T: Timer + Clone, S: LocalSessionStore> Orphan<F, T, S> {
             Some(value) if value.revision() == revision => snapshot.with_suspended(value),
             _ => snapshot,
         };
-        let session = self.engine.restore(&snapshot)?;
+        let session = self.engine.restore_claimed(&snapshot, Some(self.owner.epoch))?;
         Ok((session, self.scribe()?))
     }
 
@@ -223,8 +224,12 @@ impl<F: Flavour, T: Timer + Clone, S: LocalSessionStore> Orphan<F, T, S> {
     /// Goes on with the record behind what is in the store.
     fn scribe(&self) -> Result<Scribe, OpenError> {
         let JournalId { session, run, part } = &self.journal.id;
-        let tail = self.keeper.book.tail(session, run, *part, self.journal.lines);
-        let tail = tail.ok_or(OpenError::Store(StoreError::Closed))?;
+        let book = &self.keeper.book;
+        let tail = book.tail(&self.owner, run, *part, self.journal.lines);
+        let tail = tail.ok_or_else(|| match book.epoch(session) {
+            Some(current) => StoreError::Fenced { epoch: self.owner.epoch, current },
+            None => StoreError::Closed,
+        })?;
         Ok(Scribe::new(tail, self.recovered.seq))
     }
 
@@ -240,7 +245,7 @@ impl<F: Flavour, T: Timer + Clone, S: LocalSessionStore> Orphan<F, T, S> {
         let outcome = self.recovered.run.outcome().cloned();
         let outcome = outcome.ok_or(OpenError::Store(StoreError::Closed))?;
         let snapshot = self.committed(&outcome);
-        let session = self.engine.restore(&snapshot)?;
+        let session = self.engine.restore_claimed(&snapshot, Some(self.owner.epoch))?;
         let expected = self.stored.as_ref().map(Snapshot::revision);
         self.keeper.save_snapshot(&self.owner, &snapshot, expected).await?;
         Ok(session)
