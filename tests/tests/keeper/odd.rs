@@ -78,3 +78,101 @@ fn opening_again_ends_the_claim_of_an_older_object_of_the_same_process() {
     assert!(matches!(other.start("go"), Err(StartError::NotKept)), "it was not opened");
     assert!(matches!(block_on(process.keeper.save(&other)), Err(StoreError::Fenced { .. })));
 }
+
+/// A store that keeps a snapshot and whose answer is lost, once.
+#[derive(Clone)]
+struct Mute {
+    inner: MemoryStore,
+    saves: Arc<AtomicUsize>,
+}
+
+impl SessionStore for Mute {
+    async fn claim(&self, session: &SessionId) -> Result<Owner, StoreError> {
+        self.inner.claim(session).await
+    }
+    async fn load(&self, session: &SessionId) -> Result<Option<Snapshot>, StoreError> {
+        self.inner.load(session).await
+    }
+    async fn save(&self, owner: &Owner, new: &Snapshot, old: Option<Revision>) -> Result<(), StoreError> {
+        self.inner.save(owner, new, old).await?;
+        if self.saves.fetch_add(1, Ordering::Relaxed) == 0 {
+            return Err(StoreError::Failed("the line is dead".into()));
+        }
+        Ok(())
+    }
+    async fn sessions(&self, after: Option<&SessionId>, limit: usize) -> Result<Vec<SessionId>, StoreError> {
+        self.inner.sessions(after, limit).await
+    }
+    async fn delete(&self, owner: &Owner) -> Result<(), StoreError> {
+        self.inner.delete(owner).await
+    }
+    async fn record(&self, owner: &Owner, record: &Record) -> Result<(), StoreError> {
+        self.inner.record(owner, record).await
+    }
+    async fn runs(
+        &self,
+        session: &SessionId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<RunSummary>, StoreError> {
+        self.inner.runs(session, after, limit).await
+    }
+    async fn events(
+        &self,
+        session: &SessionId,
+        run: &RunId,
+        after: Seq,
+        page: Page,
+    ) -> Result<Vec<Line>, StoreError> {
+        self.inner.events(session, run, after, page).await
+    }
+    async fn journals(&self, session: &SessionId) -> Result<Vec<JournalSummary>, StoreError> {
+        self.inner.journals(session).await
+    }
+    async fn journal(&self, name: &JournalId, after: u64, page: Page) -> Result<Vec<Line>, StoreError> {
+        self.inner.journal(name, after, page).await
+    }
+    async fn retire(&self, owner: &Owner, run: &RunId, before: Seq) -> Result<(), StoreError> {
+        self.inner.retire(owner, run, before).await
+    }
+}
+
+/// Whoever got no answer may go on, and save again.
+// proves: S3
+#[test]
+fn a_save_whose_answer_was_lost_is_in_nobodys_way() {
+    let store = Mute { inner: MemoryStore::new(), saves: Arc::default() };
+    let process = Process::new(store.clone(), &Calls::default(), ["one".into(), "two".into()]);
+    let session = process.session();
+    for n in 0..2 {
+        let (_run, driver) = session.start_with("go", RunOptions::new().unattended()).unwrap();
+        assert_eq!(block_on(driver).durability, None);
+        assert_eq!(block_on(process.keeper.save(&session)).is_ok(), n > 0);
+    }
+    assert_eq!(block_on(store.load(&id())).unwrap().unwrap().revision(), Revision(2));
+}
+
+/// A future that is dropped is an answer that is lost, too.
+// proves: S3
+#[test]
+fn a_save_that_was_dropped_is_in_nobodys_way() {
+    let scratch = Scratch::new("dropped-save");
+    let store = block_on(SqliteStore::open(scratch.file("store.db"))).unwrap();
+    let process = Process::new(store.clone(), &Calls::default(), ["one".into(), "two".into()]);
+    let session = process.session();
+    for n in 0..2 {
+        let (_run, driver) = session.start_with("go", RunOptions::new().unattended()).unwrap();
+        assert_eq!(block_on(driver).durability, None);
+        if n == 0 {
+            block_on(async {
+                let mut save = std::pin::pin!(process.keeper.save(&session));
+                assert!(poll_once(&mut save).await.is_none(), "the rest of the journal");
+                std::thread::sleep(std::time::Duration::from_millis(200));
+                assert!(poll_once(&mut save).await.is_none(), "the snapshot");
+            });
+        } else {
+            block_on(process.keeper.save(&session)).unwrap();
+        }
+    }
+    assert_eq!(block_on(store.load(&id())).unwrap().unwrap().revision(), Revision(2));
+}

@@ -19,6 +19,8 @@ pub(super) struct Kept {
     pub(super) owner: Owner,
     /// The revision of the snapshot in the store.
     pub(super) saved: Option<Revision>,
+    /// The highest revision that was to be saved, answered or not.
+    tried: Option<Revision>,
     /// Of the runs of which something is not in the store yet, and of the newest one; oldest first.
     pub(super) tails: Vec<Arc<Tail>>,
 }
@@ -29,7 +31,7 @@ impl Book {
     }
 
     pub(super) fn put(&self, owner: Owner, saved: Option<Revision>) {
-        let kept = Kept { owner: owner.clone(), saved, tails: Vec::new() };
+        let kept = Kept { owner: owner.clone(), saved, tried: None, tails: Vec::new() };
         let before = lock(&self.0).insert(owner.session, kept);
         drop(before);
     }
@@ -40,6 +42,15 @@ impl Book {
 
     pub(super) fn remove(&self, session: &SessionId) -> Option<Kept> {
         lock(&self.0).remove(session)
+    }
+
+    /// A snapshot is about to be saved; the highest revision that was before.
+    pub(super) fn trying(&self, owner: &Owner, revision: Revision) -> Option<Revision> {
+        let mut sessions = lock(&self.0);
+        let kept = sessions.get_mut(&owner.session).filter(|kept| kept.owner == *owner)?;
+        let before = kept.tried;
+        kept.tried = before.max(Some(revision));
+        before
     }
 
     /// Another snapshot is in the store.

@@ -135,7 +135,16 @@ impl<S: LocalSessionStore> Keeper<S> {
         snapshot: &Snapshot,
         expected: Option<crate::core::id::Revision>,
     ) -> Result<(), StoreError> {
-        self.store.save(owner, snapshot, expected).await?;
+        let tried = self.book.trying(owner, snapshot.revision());
+        match self.store.save(owner, snapshot, expected).await {
+            // An earlier save of this claim was kept, and its answer lost.
+            Err(StoreError::Conflict { found: found @ Some(kept), .. })
+                if tried.is_some_and(|tried| kept <= tried) && kept <= snapshot.revision() =>
+            {
+                self.store.save(owner, snapshot, found).await?;
+            }
+            saved => saved?,
+        }
         self.book.saved(owner, snapshot.revision());
         self.retire(owner, snapshot).await
     }
