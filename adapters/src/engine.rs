@@ -4,7 +4,7 @@ use crate::CancellationToken;
 use crate::best_effort::{BestEffort, BestEffortError, BestEffortOptions};
 use crate::core::config::Config;
 use crate::core::history::{History, HistoryBounds};
-use crate::core::id::{IdError, Revision, SessionId};
+use crate::core::id::{IdError, Revision, RunId, SessionId};
 use crate::core::input::AbortCause;
 use crate::core::snapshot::{Snapshot, SnapshotError};
 use crate::host::{Flavour, Host, Local, Shared};
@@ -201,10 +201,15 @@ impl<F: Flavour, T: Timer + Clone> Engine<F, T> {
 impl<F: Flavour, T> Inner<F, T> {
     /// The id of a new run. Of a session that was claimed, session and claim are part of it: whatever was lost with an
     /// earlier process, its ids do not come again, and neither do those of another session.
-    pub(crate) fn new_run(&self, number: u64, session: &SessionId, epoch: Option<Epoch>) -> String {
+    pub(crate) fn new_run(
+        &self,
+        number: u64,
+        session: &SessionId,
+        epoch: Option<Epoch>,
+    ) -> Result<RunId, IdError> {
         match (&self.ids, epoch) {
-            (None, Some(epoch)) => format!("{session}/run-{epoch}-{number}"),
-            (Some(_), _) | (None, None) => self.new_id(IdKind::Run, number),
+            (None, Some(epoch)) => Ok(RunId::of_claim(session, epoch.0, number)),
+            (Some(_), _) | (None, None) => RunId::new(self.new_id(IdKind::Run, number)),
         }
     }
 

@@ -363,7 +363,7 @@ fn seed<F: Flavour, T>(
     let claimed = |book: &Book| book.epoch(&shared.id).filter(|epoch| shared.claim == Some(*epoch));
     let epoch = book.map(|book| claimed(book).ok_or(StartError::NotKept)).transpose()?;
     let (id, part) = match which {
-        Which::New => (RunId::new(engine.new_run(number, &shared.id, epoch))?, Seq(0)),
+        Which::New => (engine.new_run(number, &shared.id, epoch)?, Seq(0)),
         Which::Resumed(value) => {
             found.check(value).map_err(StartError::Resume)?;
             (value.run_id().clone(), value.last_seq())

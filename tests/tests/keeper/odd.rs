@@ -176,3 +176,37 @@ fn a_save_that_was_dropped_is_in_nobodys_way() {
     }
     assert_eq!(block_on(store.load(&id())).unwrap().unwrap().revision(), Revision(2));
 }
+
+/// Ids of runs hold their session's, which may be as long as an id can be.
+// proves: M1, H7
+// bounds: id; n−1,n
+#[test]
+fn sessions_with_long_ids_have_runs() {
+    let alike = |len: usize, end: &str| SessionId::new("s".repeat(len) + end).unwrap();
+    let ids = [237, 244, 247, 255].map(|len| alike(len, "a")).into_iter().chain([
+        alike(255, "b"),
+        SessionId::new("ü".repeat(128)).unwrap(),
+        SessionId::new("\"".repeat(128)).unwrap(),
+    ]);
+    let mut seen = std::collections::BTreeSet::new();
+    for id in ids {
+        let store = MemoryStore::new();
+        let process = Process::new(store.clone(), &Calls::default(), ["one".into(), "two".into()]);
+        let session = block_on(async {
+            process.keeper.open(&process.engine, &id).await.unwrap().or_close().await.unwrap()
+        });
+        for _ in 0..2 {
+            let (run, driver) = session.start_with("go", RunOptions::new().unattended()).unwrap();
+            let outcome = block_on(driver);
+            assert!(matches!(outcome.result, RunResult::Completed(_)), "{id}: {:?}", outcome.result);
+            assert!(seen.insert(run.id().clone()), "{id}: {}", run.id());
+        }
+        let messages: std::collections::BTreeSet<_> =
+            session.history().iter().map(|message| message.id().clone()).collect();
+        assert_eq!(messages.len(), 4, "{id}: {messages:?}");
+        block_on(process.keeper.save(&session)).unwrap();
+        let next = Process::new(store, &Calls::default(), []);
+        let opened = block_on(async { next.keeper.open(&next.engine, &id).await.unwrap().or_close().await });
+        assert_eq!(opened.unwrap().history(), session.history());
+    }
+}
