@@ -210,3 +210,31 @@ fn sessions_with_long_ids_have_runs() {
         assert_eq!(opened.unwrap().history(), session.history());
     }
 }
+
+/// Whatever a session may hold comes back from its store.
+// proves: S3, H7
+#[test]
+fn a_long_history_that_was_saved_is_opened_again() {
+    let store = MemoryStore::new();
+    let process = Process::new(store.clone(), &Calls::default(), [Attempt::new().hang()]);
+    let session = process.session();
+    let text = "x".repeat(1 << 20);
+    let bounds = MessageBounds { text: 2 << 20, image: 0, parts: 1 };
+    let said = (0..66).map(|n| {
+        let id = MessageId::new(format!("m{n}")).unwrap();
+        let role = if n % 2 == 0 { Role::User } else { Role::Assistant };
+        Message::new(id, role, vec![Part::Text(text.as_str().into())], &bounds).unwrap()
+    });
+    session.append(said).unwrap();
+    block_on(process.keeper.save(&session)).unwrap();
+    let next = Process::new(store.clone(), &Calls::default(), [Attempt::new().hang()]);
+    let again = next.session();
+    assert_eq!(again.history(), session.history());
+
+    let (run, driver) = again.start_with("go", RunOptions::new().unattended()).unwrap();
+    let mut driver = Task::new(driver);
+    driver.run();
+    std::mem::forget((run, driver));
+    let last = Process::new(store, &Calls::default(), []);
+    assert!(matches!(last.open(), Opened::Orphan(_)), "its journal begins with all of that");
+}

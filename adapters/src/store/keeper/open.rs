@@ -14,6 +14,7 @@ use crate::host::{Flavour, HostTransport};
 use crate::run::Run;
 use crate::session::Session;
 use crate::start::{Rebuilt, RunOptions, StartError};
+use crate::store::check::as_kept;
 use crate::store::{JournalId, JournalSummary, LocalSessionStore, Owner, Page, StoreError};
 use crate::sync::Arc;
 use crate::timer::Timer;
@@ -154,7 +155,8 @@ impl<S: LocalSessionStore> Keeper<S> {
                 text.push(b'\n');
             }
         }
-        Ok(recover(&text, &JournalBounds::default())?)
+        let bounds = JournalBounds { bytes: text.len() as u64, line: as_kept(text.len()) };
+        Ok(recover(&text, &bounds)?)
     }
 }
 
