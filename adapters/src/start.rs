@@ -1,7 +1,7 @@
 //! How a run begins.
 
 use crate::CancellationToken;
-use crate::boundary::BoundaryPort;
+use crate::boundary::{BoundaryPort, boundary_inputs};
 use crate::core::config::Config;
 use crate::core::error::Misuse;
 use crate::core::id::{IdError, RunId, Seq};
@@ -377,6 +377,11 @@ fn seed<F: Flavour, T>(
         }
         (Which::New | Which::Resumed(_), None) => None,
     };
-    let boundary = found.source.clone().map(BoundaryPort::new);
+    let source = found.source.clone().or_else(|| match which {
+        // A run that asks a source and has none any more learns that (B6); nobody would ever answer it else.
+        Which::Recovered(_) => Some(boundary_inputs().0),
+        Which::New | Which::Resumed(_) => None,
+    });
+    let boundary = source.map(BoundaryPort::new);
     Ok(RunSeed { id, token: CancellationToken::nested(options.depth), boundary, tail })
 }

@@ -238,3 +238,39 @@ fn a_long_history_that_was_saved_is_opened_again() {
     let last = Process::new(store, &Calls::default(), []);
     assert!(matches!(last.open(), Opened::Orphan(_)), "its journal begins with all of that");
 }
+
+/// A run that has a source of boundary inputs does not wait for ever for one that nobody has set.
+// proves: H7, B6
+#[test]
+fn a_run_that_is_recovered_asks_a_source_or_ends() {
+    for sets in [false, true] {
+        let store = MemoryStore::new();
+        let first = Process::new(store.clone(), &Calls::default(), [Attempt::new().hang()]);
+        let session = first.session();
+        let (source, mut questions) = boundary_inputs();
+        session.set_boundary_inputs(source).unwrap();
+        let (run, driver) = session.start_with("go", RunOptions::new().unattended()).unwrap();
+        let mut driver = Task::new(driver);
+        driver.run();
+        assert!(block_on(questions.try_next().unwrap().respond("a notice")).unwrap());
+        driver.run();
+        std::mem::forget((run, driver, questions));
+
+        let next = Process::new(store.clone(), &Calls::default(), ["done".into()]);
+        let Opened::Orphan(orphan) = next.open() else { panic!("it was under way") };
+        let (source, mut questions) = boundary_inputs();
+        let orphan = if sets { orphan.boundary_inputs(source) } else { *orphan };
+        let resumed = orphan.go_on(RunOptions::new().unattended()).unwrap();
+        let mut driver = Task::new(resumed.driver);
+        let mut ended = false;
+        for _ in 0..10 {
+            ended |= driver.run();
+            while let Some(question) = questions.try_next() {
+                let _ = block_on(question.nothing());
+            }
+        }
+        assert!(ended, "it hangs; sets: {sets}");
+        let outcome = block_on(resumed.run.outcome());
+        assert_eq!(matches!(outcome.result, RunResult::Completed(_)), sets, "{:?}", outcome.result);
+    }
+}

@@ -1,6 +1,7 @@
 //! How a session is opened: as it was saved, or rebuilt from the journal of the run that its process was lost with (H7).
 
 use super::{Keeper, Scribe, covers};
+use crate::boundary::BoundarySource;
 use crate::core::Outbox;
 use crate::core::error::Misuse;
 use crate::core::history::History;
@@ -78,6 +79,7 @@ pub struct Orphan<F: Flavour, T, S> {
     stored: Option<Snapshot>,
     journal: JournalSummary,
     recovered: Recovered,
+    source: Option<BoundarySource>,
 }
 
 impl<F: Flavour, T, S> fmt::Debug for Orphan<F, T, S> {
@@ -121,7 +123,7 @@ impl<S: LocalSessionStore> Keeper<S> {
         let recovered = self.rebuild(&journal.id).await?;
         let is_over = recovered.run.is_over();
         let (keeper, engine) = (self.clone(), engine.clone());
-        let orphan = Orphan { keeper, engine, owner, stored, journal, recovered };
+        let orphan = Orphan { keeper, engine, owner, stored, journal, recovered, source: None };
         if is_over {
             orphan.finish().await.map(Opened::Session)
         } else {
@@ -178,6 +180,13 @@ impl<F: Flavour, T: Timer + Clone, S: LocalSessionStore> Orphan<F, T, S> {
         self.finish().await
     }
 
+    /// With this source of boundary inputs for the run and the session, if the run goes on. A run that was started with
+    /// one is asked for another: without it, it fails when it comes to its next question (B6).
+    pub fn boundary_inputs(mut self, source: BoundarySource) -> Self {
+        self.source = Some(source);
+        self
+    }
+
     /// Goes on with the run: what may be begun again is, and tools that may have run have an unknown outcome. Its events
     /// begin behind those that are in the store.
     ///
@@ -186,6 +195,7 @@ impl<F: Flavour, T: Timer + Clone, S: LocalSessionStore> Orphan<F, T, S> {
     /// [`OpenError`].
     pub fn go_on(self, options: RunOptions) -> Result<Resumed<F, T>, OpenError> {
         let (session, scribe) = self.session_before()?;
+        drop(session.set_boundary_inputs(self.source)?);
         let Recovered { run, recorder, .. } = self.recovered;
         let rebuilt = Rebuilt { machine: run, recorder, scribe };
         let (run, driver) = crate::start::go_on(&session, rebuilt, options)?;
