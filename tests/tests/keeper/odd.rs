@@ -274,3 +274,34 @@ fn a_run_that_is_recovered_asks_a_source_or_ends() {
         assert_eq!(matches!(outcome.result, RunResult::Completed(_)), sets, "{:?}", outcome.result);
     }
 }
+
+/// Processes that come at the same time to a file that is not there yet all open it.
+// proves: H7
+#[test]
+fn a_new_file_may_be_opened_by_many_at_once() {
+    const MANY: usize = 6;
+    for round in 0..10 {
+        let scratch = Scratch::new("many-at-once");
+        let file = scratch.file("store.db");
+        let barrier = Arc::new(Barrier::new(MANY));
+        let threads: Vec<_> = (0..MANY)
+            .map(|n| {
+                let (file, barrier) = (file.clone(), Arc::clone(&barrier));
+                std::thread::spawn(move || {
+                    barrier.wait();
+                    let mut claims = Vec::new();
+                    for _ in 0..2 {
+                        let store = block_on(SqliteStore::open(&file)).map_err(|e| format!("open: {e:?}"))?;
+                        let claimed = block_on(store.claim(&SessionId::new(format!("s{n}")).unwrap()));
+                        claims.push(claimed.map_err(|e| format!("claim: {e:?}"))?.epoch.0);
+                        block_on(store.close());
+                    }
+                    Ok::<_, String>(claims)
+                })
+            })
+            .collect();
+        for thread in threads {
+            assert_eq!(thread.join().unwrap(), Ok(vec![1, 2]), "round {round}");
+        }
+    }
+}

@@ -75,8 +75,16 @@ fn prepare(connection: &Connection) -> Result<(), StoreError> {
     if is_ours { Ok(()) } else { create(connection) }
 }
 
-/// Whether the tables are there; an error if something else is.
+/// Whether the tables are there; an error if something else is. All of it is read at one moment: another process may be
+/// making the tables.
 fn identify(connection: &Connection) -> Result<bool, StoreError> {
+    connection.execute_batch("SAVEPOINT look")?;
+    let found = look(connection);
+    connection.execute_batch("RELEASE look")?;
+    found
+}
+
+fn look(connection: &Connection) -> Result<bool, StoreError> {
     let number = |name: &str| -> Result<i64, StoreError> {
         Ok(connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0))?)
     };
