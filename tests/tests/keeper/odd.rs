@@ -305,3 +305,24 @@ fn a_new_file_may_be_opened_by_many_at_once() {
         }
     }
 }
+
+/// A run that was under way when its session was forgotten brings nothing of it back.
+// proves: L5, S3
+#[test]
+fn what_was_deleted_does_not_come_back() {
+    for polled in [0, 1, 3] {
+        let store = MemoryStore::new();
+        let process = Process::new(store.clone(), &Calls::default(), ["one".into()]);
+        let session = process.session();
+        let (_run, mut driver) = session.start_with("go", RunOptions::new().unattended()).unwrap();
+        for _ in 0..polled {
+            let _ = block_on(poll_once(&mut driver));
+        }
+        block_on(process.keeper.delete(&id())).unwrap();
+        block_on(driver);
+        assert!(runs(&store).is_empty(), "after {polled} polls: {:?}", runs(&store));
+        assert!(block_on(store.journals(&id())).unwrap().is_empty());
+        assert!(matches!(session.start("go"), Err(StartError::NotKept)));
+        assert_eq!(process.session().revision(), Revision(0));
+    }
+}

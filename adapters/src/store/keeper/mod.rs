@@ -160,7 +160,8 @@ impl<S: LocalSessionStore> Keeper<S> {
         Ok(())
     }
 
-    /// Forgets the session, its runs and journals, in the store and here.
+    /// Forgets the session, its runs and journals, in the store and here. A run that is under way fails: what it writes
+    /// is refused.
     ///
     /// # Errors
     ///
@@ -168,6 +169,9 @@ impl<S: LocalSessionStore> Keeper<S> {
     pub async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
         let kept = self.book.get(session).ok_or(StoreError::Closed)?;
         self.store.delete(&kept.owner).await?;
+        // Another claim ends the one that a run may still write with; what it wrote in between goes, too.
+        let owner = self.store.claim(session).await?;
+        self.store.delete(&owner).await?;
         drop(self.book.remove(session));
         Ok(())
     }
