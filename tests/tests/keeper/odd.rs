@@ -1,7 +1,7 @@
 //! Orders and sizes that are rare: refused starts, claims within one process, answers that are lost, long ids, long histories.
 
 use crate::stage::{Calls, Process, events, id, is_terminal, kinds, runs, spec};
-use futures_lite::future::{block_on, poll_once};
+use futures_lite::future::{block_on, poll_once, yield_now};
 use runloom::store::{
     JournalId, JournalSummary, Keeper, Line, MemoryStore, OpenError, Opened, Owner, Page, Record, RunSummary,
     SessionStore, SqliteStore, StoreError,
@@ -79,11 +79,18 @@ fn opening_again_ends_the_claim_of_an_older_object_of_the_same_process() {
     assert!(matches!(block_on(process.keeper.save(&other)), Err(StoreError::Fenced { .. })));
 }
 
-/// A store that keeps a snapshot and whose answer is lost, once.
+/// A store that keeps a snapshot and whose answer is lost, once; and whose first answer about a snapshot takes its time.
 #[derive(Clone)]
 struct Mute {
     inner: MemoryStore,
     saves: Arc<AtomicUsize>,
+    loads: Arc<AtomicUsize>,
+}
+
+impl Mute {
+    fn new() -> Self {
+        Self { inner: MemoryStore::new(), saves: Arc::default(), loads: Arc::default() }
+    }
 }
 
 impl SessionStore for Mute {
@@ -91,6 +98,9 @@ impl SessionStore for Mute {
         self.inner.claim(session).await
     }
     async fn load(&self, session: &SessionId) -> Result<Option<Snapshot>, StoreError> {
+        if self.loads.fetch_add(1, Ordering::Relaxed) == 0 {
+            yield_now().await;
+        }
         self.inner.load(session).await
     }
     async fn save(&self, owner: &Owner, new: &Snapshot, old: Option<Revision>) -> Result<(), StoreError> {
@@ -141,7 +151,7 @@ impl SessionStore for Mute {
 // proves: S3
 #[test]
 fn a_save_whose_answer_was_lost_is_in_nobodys_way() {
-    let store = Mute { inner: MemoryStore::new(), saves: Arc::default() };
+    let store = Mute::new();
     let process = Process::new(store.clone(), &Calls::default(), ["one".into(), "two".into()]);
     let session = process.session();
     for n in 0..2 {
@@ -451,4 +461,20 @@ fn hostile_journals_are_errors() {
     }
     let mut recovered = recover(lines[0].as_bytes(), &bounds).unwrap();
     assert!(recovered.close(&mut runloom_core::Outbox::new()).is_err());
+}
+
+/// Of two that open a session at the same time, the one that claimed it last has it.
+// proves: L5, S2
+#[test]
+fn of_two_that_open_at_once_the_later_claim_counts() {
+    let process = Process::new(Mute::new(), &Calls::default(), ["one".into()]);
+    let first_id = id();
+    let mut first = Box::pin(process.keeper.open(&process.engine, &first_id));
+    block_on(async { assert!(poll_once(&mut first).await.is_none(), "claimed, and not loaded") });
+    let second = process.session();
+    let Ok(Opened::Session(first)) = block_on(first) else { panic!("it rests") };
+    assert_eq!(process.keeper.owner(&id()).unwrap().epoch.0, 2);
+    assert!(matches!(first.start("go"), Err(StartError::NotKept)));
+    let (_run, driver) = second.start_with("go", RunOptions::new().unattended()).unwrap();
+    assert_eq!(block_on(driver).durability, None);
 }

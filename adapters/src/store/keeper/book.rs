@@ -32,7 +32,11 @@ impl Book {
 
     pub(super) fn put(&self, owner: Owner, saved: Option<Revision>) {
         let kept = Kept { owner: owner.clone(), saved, tried: None, tails: Vec::new() };
-        let before = lock(&self.0).insert(owner.session, kept);
+        let mut sessions = lock(&self.0);
+        // Whoever has claimed it later may have been faster.
+        let is_newest = sessions.get(&owner.session).is_none_or(|known| known.owner.epoch < owner.epoch);
+        let before = if is_newest { sessions.insert(owner.session, kept) } else { None };
+        drop(sessions);
         drop(before);
     }
 
