@@ -117,7 +117,10 @@ impl SessionStore for Mute {
         self.inner.delete(owner).await
     }
     async fn record(&self, owner: &Owner, record: &Record) -> Result<(), StoreError> {
-        self.inner.record(owner, record).await
+        yield_now().await;
+        self.inner.record(owner, record).await?;
+        yield_now().await;
+        Ok(())
     }
     async fn runs(
         &self,
@@ -477,4 +480,70 @@ fn of_two_that_open_at_once_the_later_claim_counts() {
     assert!(matches!(first.start("go"), Err(StartError::NotKept)));
     let (_run, driver) = second.start_with("go", RunOptions::new().unattended()).unwrap();
     assert_eq!(block_on(driver).durability, None);
+}
+
+/// Wherever a run is dropped, what its readers saw is what the store has when the session is opened again, by the same
+/// process or, once it was saved, by the next one.
+// proves: L5, C8, W7
+#[test]
+fn wherever_a_run_is_dropped_the_store_has_what_readers_saw() {
+    for (polls, saves) in (0..40).flat_map(|polls| [(polls, false), (polls, true)]) {
+        let store = Mute::new();
+        store.saves.store(1, Ordering::Relaxed);
+        let calls = Calls::default();
+        let script = [Attempt::new().text("hm").call("act", "{}").call("act", "{}"), "done".into()];
+        let process = Process::new(store.clone(), &calls, script);
+        let session = process.session();
+        let (run, mut driver) = session.start_with("go", RunOptions::new().unattended()).unwrap();
+        let ended = (0..polls).any(|_| block_on(poll_once(&mut driver)).is_some());
+        drop(driver);
+        let seen: Vec<String> =
+            run.handle().events_after(Seq(0), 1_000).iter().map(|event| event.to_json(run.id())).collect();
+        let next = Process::new(store.clone(), &calls, []);
+        let again = if saves {
+            block_on(process.keeper.save(&session)).unwrap();
+            next.session()
+        } else {
+            process.session()
+        };
+        let page = Page { lines: 1_000, bytes: u64::MAX };
+        let kept = block_on(store.events(&id(), run.id(), Seq(0), page)).unwrap();
+        let kept: Vec<String> = kept.iter().map(|line| line.text.to_string()).collect();
+        assert_eq!(kept, seen, "after {polls} polls; saved: {saves}");
+        assert_eq!((again.history(), again.revision()), (session.history(), session.revision()));
+        assert_eq!(again.snapshot().lifecycle(), session.snapshot().lifecycle(), "after {polls} polls");
+        assert!(ended || polls < 39, "there are enough polls");
+    }
+}
+
+/// A run that was put aside and is cancelled ends in the store as it has ended here.
+// proves: H6, C4, W7
+#[test]
+fn a_value_that_is_cancelled_is_over_in_the_store() {
+    for saves in [false, true] {
+        let store = MemoryStore::new();
+        let keeper = Keeper::new(store.clone());
+        let asked = spec("asked").approval(ApprovalPolicy::Ask);
+        let tool = runloom::tool_fn(asked, |_, _| async { Ok(runloom::ToolOutput::text("ok")) });
+        let script = ScriptedModel::new([Attempt::new().call("asked", "{}")]);
+        let host = Host::shared().model(ModelSpec::new("m"), script).tool(tool).keeper(keeper.clone());
+        let engine = Engine::new(host.build().unwrap(), ManualTimer::new());
+        let open = || block_on(async { keeper.open(&engine, &id()).await.unwrap() });
+        let Opened::Session(session) = open() else { panic!("it is new") };
+        let options = RunOptions::new().unattended().suspend_when_waiting();
+        let (_run, driver) = session.start_with("go", options).unwrap();
+        block_on(driver);
+        if saves {
+            block_on(keeper.save(&session)).unwrap();
+        }
+        let Opened::Session(session) = open() else { panic!("it was put aside") };
+        let run = session.cancel_suspended(session.suspended().unwrap()).unwrap();
+        assert!(matches!(block_on(run.outcome()).result, RunResult::Cancelled(_)));
+        let Opened::Session(again) = open() else { panic!("it is over") };
+        assert!(again.suspended().is_none());
+        assert_eq!((again.history(), again.revision()), (session.history(), session.revision()));
+        let kept = events(&store, run.id());
+        assert!(kept.iter().zip(1..).all(|(event, seq)| event["seq"] == seq));
+        assert_eq!(kinds(&kept).iter().filter(|kind| is_terminal(kind)).count(), 1);
+    }
 }

@@ -188,7 +188,8 @@ impl<F: Flavour, T: Timer + Clone, S: LocalSessionStore> Orphan<F, T, S> {
     }
 
     /// Goes on with the run: what may be begun again is, and tools that may have run have an unknown outcome. Its events
-    /// begin behind those that are in the store, and so does what a journal among the options gets.
+    /// begin behind those that are in the store, and so does what a journal among the options gets. Whether it is put aside by
+    /// itself stays as it was started.
     ///
     /// # Errors
     ///
