@@ -4,7 +4,7 @@ use crate::CancellationToken;
 use crate::best_effort::{BestEffort, BestEffortError, BestEffortOptions};
 use crate::core::config::Config;
 use crate::core::history::{History, HistoryBounds};
-use crate::core::id::{IdError, Revision, SessionId};
+use crate::core::id::{IdError, Revision, RunId, SessionId};
 use crate::core::input::AbortCause;
 use crate::core::snapshot::{Snapshot, SnapshotError};
 use crate::host::{Flavour, Host, Local, Shared};
@@ -118,7 +118,7 @@ impl<F: Flavour, T: Timer + Clone> Engine<F, T> {
         let number = self.inner.registry.next_session()?;
         let id = SessionId::new(self.inner.new_id(IdKind::Session, number))?;
         let bounds = history.bounds();
-        self.open(&Snapshot::new(id, Revision(0), history), bounds)
+        self.open(&Snapshot::new(id, Revision(0), history), bounds, None)
     }
 
     /// A session as it was saved: its history, its revision and what it knew beside them. Tools, policies, the model and
@@ -134,14 +134,28 @@ impl<F: Flavour, T: Timer + Clone> Engine<F, T> {
     /// [`SessionError::EngineShutdown`]; [`SessionError::OpenCalls`] if the last message's calls have no results;
     /// [`SessionError::OtherState`] if a suspended run in it is not of this state of the session.
     pub fn restore(&self, snapshot: &Snapshot) -> Result<Session<F, T>, SessionError> {
-        self.inner.registry.count_from(snapshot.runs())?;
-        self.open(snapshot, self.inner.bounds)
+        self.restore_claimed(snapshot, None)
     }
 
-    fn open(&self, snapshot: &Snapshot, bounds: HistoryBounds) -> Result<Session<F, T>, SessionError> {
+    /// A session as it was saved, for whoever has this claim of it.
+    pub(crate) fn restore_claimed(
+        &self,
+        snapshot: &Snapshot,
+        claim: Option<Epoch>,
+    ) -> Result<Session<F, T>, SessionError> {
+        self.inner.registry.count_from(snapshot.runs())?;
+        self.open(snapshot, self.inner.bounds, claim)
+    }
+
+    fn open(
+        &self,
+        snapshot: &Snapshot,
+        bounds: HistoryBounds,
+        claim: Option<Epoch>,
+    ) -> Result<Session<F, T>, SessionError> {
         self.inner.registry.check_open()?;
         snapshot.check()?;
-        let shared = SessionShared::restore(snapshot, bounds);
+        let shared = SessionShared::restore(snapshot, bounds, claim);
         Ok(Session::new(Arc::clone(&self.inner), Arc::new(shared)))
     }
 
@@ -187,10 +201,15 @@ impl<F: Flavour, T: Timer + Clone> Engine<F, T> {
 impl<F: Flavour, T> Inner<F, T> {
     /// The id of a new run. Of a session that was claimed, session and claim are part of it: whatever was lost with an
     /// earlier process, its ids do not come again, and neither do those of another session.
-    pub(crate) fn new_run(&self, number: u64, session: &SessionId, epoch: Option<Epoch>) -> String {
+    pub(crate) fn new_run(
+        &self,
+        number: u64,
+        session: &SessionId,
+        epoch: Option<Epoch>,
+    ) -> Result<RunId, IdError> {
         match (&self.ids, epoch) {
-            (None, Some(epoch)) => format!("{session}/run-{epoch}-{number}"),
-            (Some(_), _) | (None, None) => self.new_id(IdKind::Run, number),
+            (None, Some(epoch)) => Ok(RunId::of_claim(session, epoch.0, number)),
+            (Some(_), _) | (None, None) => RunId::new(self.new_id(IdKind::Run, number)),
         }
     }
 

@@ -132,7 +132,10 @@ impl Tape {
         out: &mut Outbox,
     ) -> Result<Next, Misuse> {
         let stepped = self.recorder.step(machine, now, input, out);
-        self.hand_over(machine);
+        // Of a start that was refused there is only the journal's head: no run, and nothing to recover.
+        if stepped.is_ok() {
+            self.hand_over(machine);
+        }
         stepped
     }
 

@@ -19,6 +19,7 @@ use crate::reading::RunReader;
 use crate::run::Run;
 use crate::shared::RunShared;
 use crate::start::{RunOptions, RunSeed, StartError, UserInput};
+use crate::store::Epoch;
 use crate::sync::{Arc, Mutex, Weak, lock};
 use crate::timer::Timer;
 use crate::transport::Transport;
@@ -53,6 +54,8 @@ pub struct Session<F: Flavour, T> {
 /// The part of a session that its runs commit to.
 pub(crate) struct SessionShared {
     pub(crate) id: SessionId,
+    /// The claim that its keeper had when it opened the session (L5).
+    pub(crate) claim: Option<Epoch>,
     state: Mutex<State>,
 }
 

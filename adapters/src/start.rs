@@ -1,7 +1,7 @@
 //! How a run begins.
 
 use crate::CancellationToken;
-use crate::boundary::BoundaryPort;
+use crate::boundary::{BoundaryPort, boundary_inputs};
 use crate::core::config::Config;
 use crate::core::error::Misuse;
 use crate::core::id::{IdError, RunId, Seq};
@@ -20,7 +20,7 @@ use crate::run::Run;
 use crate::session::{Found, Session, SessionShared};
 use crate::shared::RunShared;
 use crate::state::{Clock, RunState};
-use crate::store::{Scribe, Tail};
+use crate::store::{Book, Owner, Scribe, Tail};
 use crate::timer::Timer;
 use crate::transport::Transport;
 use std::sync::Arc;
@@ -128,8 +128,8 @@ pub enum StartError {
     /// A run or another operation has the session (S2).
     #[error("the session is busy")]
     Busy,
-    /// The host has a keeper, and the session was not opened with it: its runs would not be kept.
-    #[error("the session was not opened with the host's keeper")]
+    /// The host has a keeper, and the session was not opened with it, or was opened again since: its runs would not be kept.
+    #[error("the session was not opened with the host's keeper, or was opened again since")]
     NotKept,
     /// The input is out of bounds, or there is no room for it in the history.
     #[error(transparent)]
@@ -360,9 +360,10 @@ fn seed<F: Flavour, T>(
 ) -> Result<RunSeed, StartError> {
     let (engine, shared) = (&session.engine, &session.shared);
     let book = engine.host.book();
-    let epoch = book.map(|book| book.epoch(&shared.id).ok_or(StartError::NotKept)).transpose()?;
+    let claimed = |book: &Book| book.epoch(&shared.id).filter(|epoch| shared.claim == Some(*epoch));
+    let epoch = book.map(|book| claimed(book).ok_or(StartError::NotKept)).transpose()?;
     let (id, part) = match which {
-        Which::New => (RunId::new(engine.new_run(number, &shared.id, epoch))?, Seq(0)),
+        Which::New => (engine.new_run(number, &shared.id, epoch)?, Seq(0)),
         Which::Resumed(value) => {
             found.check(value).map_err(StartError::Resume)?;
             (value.run_id().clone(), value.last_seq())
@@ -371,9 +372,16 @@ fn seed<F: Flavour, T>(
     };
     let tail = match (which, book) {
         (Which::Recovered(rebuilt), _) => Some(Arc::clone(rebuilt.scribe.tail())),
-        (Which::New | Which::Resumed(_), Some(book)) => book.tail(&shared.id, &id, part, 0),
+        (Which::New | Which::Resumed(_), Some(book)) => {
+            epoch.and_then(|epoch| book.tail(&Owner { session: shared.id.clone(), epoch }, &id, part, 0))
+        }
         (Which::New | Which::Resumed(_), None) => None,
     };
-    let boundary = found.source.clone().map(BoundaryPort::new);
+    let source = found.source.clone().or_else(|| match which {
+        // A run that asks a source and has none any more learns that (B6); nobody would ever answer it else.
+        Which::Recovered(_) => Some(boundary_inputs().0),
+        Which::New | Which::Resumed(_) => None,
+    });
+    let boundary = source.map(BoundaryPort::new);
     Ok(RunSeed { id, token: CancellationToken::nested(options.depth), boundary, tail })
 }

@@ -6,6 +6,9 @@ use core::fmt;
 /// Longest id, in bytes of its canonical encoding.
 pub const MAX_ID: u64 = 256;
 
+/// Most bytes of a run's id that go into the ids of its messages: a dot and ten digits follow.
+const MESSAGE_RUN: u64 = MAX_ID - 12;
+
 /// Why a text is not a valid id (M1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -116,6 +119,24 @@ impl RequestId {
     }
 }
 
+impl RunId {
+    /// The id of the `number`-th run of a session under its `claim`-th claim: `session/run-2-1`. The id of a session that
+    /// leaves no room is cut, with its SHA-256 behind, so that runs of two sessions never have one id.
+    pub fn of_claim(session: &SessionId, claim: u64, number: u64) -> Self {
+        use sha2::Digest;
+        let own = alloc::format!("/run-{claim}-{number}");
+        // Two numbers have 40 digits at most, and ids of messages are to have room for theirs.
+        let room = MESSAGE_RUN - own.len() as u64;
+        let session = session.as_str();
+        if crate::json::encoded_len(session) <= room {
+            return Self(Text::concat(&[session, &own]));
+        }
+        let hash = crate::tool::Binding::of_bytes(sha2::Sha256::digest(session.as_bytes()).into()).to_hex();
+        let cut = crate::json::encoded_prefix(session, room - 65);
+        Self(Text::concat(&[cut, "~", &hash, &own]))
+    }
+}
+
 impl MessageId {
     /// The id of the `n`-th message that a compaction by hand puts into the history of this revision (K6).
     pub fn of_compaction(revision: Revision, n: u32) -> Self {
@@ -126,7 +147,7 @@ impl MessageId {
     pub(crate) fn of_run(run: &RunId, n: u32) -> Self {
         let mut digits = [0_u8; 10];
         let digits = core::str::from_utf8(crate::json::digits(u64::from(n), &mut digits)).unwrap_or_default();
-        let run = crate::json::encoded_prefix(run.as_str(), MAX_ID - 12);
+        let run = crate::json::encoded_prefix(run.as_str(), MESSAGE_RUN);
         Self(Text::concat(&[run, ".", digits]))
     }
 }

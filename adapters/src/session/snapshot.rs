@@ -6,6 +6,7 @@ use crate::core::snapshot::{LastRun, Lifecycle, Metadata, Snapshot};
 use crate::core::suspend::Suspended;
 use crate::core::tool::Approvals;
 use crate::host::Flavour;
+use crate::store::Epoch;
 use crate::sync::{Arc, Mutex, lock};
 
 impl<F: Flavour, T> Session<F, T> {
@@ -71,7 +72,7 @@ impl State {
 
 impl SessionShared {
     /// A session from its snapshot. The history has the engine's bounds from here on; one that is longer stays as it is.
-    pub(crate) fn restore(snapshot: &Snapshot, bounds: HistoryBounds) -> Self {
+    pub(crate) fn restore(snapshot: &Snapshot, bounds: HistoryBounds, claim: Option<Epoch>) -> Self {
         let rest = match snapshot.lifecycle() {
             Lifecycle::Completed => SessionState::Completed,
             Lifecycle::Failed => SessionState::Failed,
@@ -91,6 +92,6 @@ impl SessionShared {
             metadata: snapshot.metadata().clone(),
             suspended: snapshot.suspended().cloned(),
         };
-        Self { id: snapshot.session_id().clone(), state: Mutex::new(state) }
+        Self { id: snapshot.session_id().clone(), claim, state: Mutex::new(state) }
     }
 }

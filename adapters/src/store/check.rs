@@ -2,6 +2,13 @@
 
 use super::{Line, StoreError};
 use crate::core::id::RunId;
+use crate::core::saved::ImportBounds;
+
+/// Bounds that everything is within that was kept: what a session could hold when it was saved is what is read again.
+pub(super) fn as_kept(bytes: usize) -> ImportBounds {
+    let bytes = bytes as u64;
+    ImportBounds { bytes, values: bytes }
+}
 
 /// The lines behind `last`. Those before it must be what `kept` says; between two and before the first none is missing.
 pub(super) fn fresh<'l>(

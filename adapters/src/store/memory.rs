@@ -1,6 +1,6 @@
 //! The reference: everything a store promises but to outlive the process.
 
-use super::check::fresh;
+use super::check::{as_kept, fresh};
 use super::{
     Epoch, JournalId, JournalSummary, Line, Owner, Page, Record, RunSummary, SessionStore, StoreError,
 };
@@ -152,7 +152,9 @@ impl SessionStore for MemoryStore {
             let state = lock(&self.state);
             state.sessions.get(session).and_then(|kept| kept.snapshot.as_ref()).map(|(_, json)| json.clone())
         };
-        json.map(|json| Snapshot::from_json(&json)).transpose().map_err(StoreError::Import)
+        json.map(|json| Snapshot::from_json_within(&json, &as_kept(json.len())))
+            .transpose()
+            .map_err(StoreError::Import)
     }
 
     async fn save(

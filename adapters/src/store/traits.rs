@@ -47,7 +47,7 @@ store_traits! {
     /// [`StoreError::Failed`], [`StoreError::Closed`].
     fn claim(&self, session: &SessionId) -> Owner;
 
-    /// The newest snapshot of the session, if one is kept.
+    /// The newest snapshot of the session, if one is kept; one of any size, as it was taken.
     ///
     /// # Errors
     ///

@@ -19,6 +19,8 @@ pub(super) struct Kept {
     pub(super) owner: Owner,
     /// The revision of the snapshot in the store.
     pub(super) saved: Option<Revision>,
+    /// The highest revision that was to be saved, answered or not.
+    tried: Option<Revision>,
     /// Of the runs of which something is not in the store yet, and of the newest one; oldest first.
     pub(super) tails: Vec<Arc<Tail>>,
 }
@@ -29,8 +31,12 @@ impl Book {
     }
 
     pub(super) fn put(&self, owner: Owner, saved: Option<Revision>) {
-        let kept = Kept { owner: owner.clone(), saved, tails: Vec::new() };
-        let before = lock(&self.0).insert(owner.session, kept);
+        let kept = Kept { owner: owner.clone(), saved, tried: None, tails: Vec::new() };
+        let mut sessions = lock(&self.0);
+        // Whoever has claimed it later may have been faster.
+        let is_newest = sessions.get(&owner.session).is_none_or(|known| known.owner.epoch < owner.epoch);
+        let before = if is_newest { sessions.insert(owner.session, kept) } else { None };
+        drop(sessions);
         drop(before);
     }
 
@@ -40,6 +46,15 @@ impl Book {
 
     pub(super) fn remove(&self, session: &SessionId) -> Option<Kept> {
         lock(&self.0).remove(session)
+    }
+
+    /// A snapshot is about to be saved; the highest revision that was before.
+    pub(super) fn trying(&self, owner: &Owner, revision: Revision) -> Option<Revision> {
+        let mut sessions = lock(&self.0);
+        let kept = sessions.get_mut(&owner.session).filter(|kept| kept.owner == *owner)?;
+        let before = kept.tried;
+        kept.tried = before.max(Some(revision));
+        before
     }
 
     /// Another snapshot is in the store.
@@ -55,10 +70,10 @@ impl Book {
     }
 
     /// Begins the record of a part of a run, behind so many lines of its journal that are in the store; `None` if the
-    /// session was not opened.
-    pub(crate) fn tail(&self, session: &SessionId, run: &RunId, part: Seq, lines: u64) -> Option<Arc<Tail>> {
+    /// session was not opened, or was opened again since.
+    pub(crate) fn tail(&self, owner: &Owner, run: &RunId, part: Seq, lines: u64) -> Option<Arc<Tail>> {
         let mut sessions = lock(&self.0);
-        let kept = sessions.get_mut(session)?;
+        let kept = sessions.get_mut(&owner.session).filter(|kept| kept.owner == *owner)?;
         let state = TailState { journal: VecDeque::new(), events: VecDeque::new(), lines };
         let tail =
             Arc::new(Tail { owner: kept.owner.clone(), run: run.clone(), part, state: Mutex::new(state) });

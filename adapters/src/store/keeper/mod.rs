@@ -6,7 +6,7 @@ mod open;
 pub(crate) use book::{Book, Scribe, Tail};
 pub use open::{OpenError, Opened, Orphan, Resumed};
 
-use super::{JournalSummary, LocalSessionStore, Owner, SessionStore, StoreError};
+use super::{Epoch, JournalSummary, LocalSessionStore, Owner, SessionStore, StoreError};
 use crate::core::id::{Seq, SessionId};
 use crate::core::observe::{ObserveRequest, ObserverFault};
 use crate::core::snapshot::Snapshot;
@@ -114,10 +114,15 @@ impl<S: LocalSessionStore> Keeper<S> {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Closed`] if the session was not opened with this keeper; else as
+    /// [`StoreError::Closed`] if the session was not opened with this keeper, [`StoreError::Fenced`] if it was opened again
+    /// since; else as
     /// [`SessionStore::save`](super::SessionStore::save).
     pub async fn save<F: Flavour, T>(&self, session: &Session<F, T>) -> Result<(), StoreError> {
         let kept = self.book.get(session.id()).ok_or(StoreError::Closed)?;
+        let (claim, current) = (session.shared.claim.unwrap_or(Epoch(0)), kept.owner.epoch);
+        if claim != current {
+            return Err(StoreError::Fenced { epoch: claim, current });
+        }
         for tail in &kept.tails {
             self.flush(tail).await?;
         }
@@ -130,7 +135,16 @@ impl<S: LocalSessionStore> Keeper<S> {
         snapshot: &Snapshot,
         expected: Option<crate::core::id::Revision>,
     ) -> Result<(), StoreError> {
-        self.store.save(owner, snapshot, expected).await?;
+        let tried = self.book.trying(owner, snapshot.revision());
+        match self.store.save(owner, snapshot, expected).await {
+            // An earlier save of this claim was kept, and its answer lost.
+            Err(StoreError::Conflict { found: found @ Some(kept), .. })
+                if tried.is_some_and(|tried| kept <= tried) && kept <= snapshot.revision() =>
+            {
+                self.store.save(owner, snapshot, found).await?;
+            }
+            saved => saved?,
+        }
         self.book.saved(owner, snapshot.revision());
         self.retire(owner, snapshot).await
     }
@@ -146,7 +160,8 @@ impl<S: LocalSessionStore> Keeper<S> {
         Ok(())
     }
 
-    /// Forgets the session, its runs and journals, in the store and here.
+    /// Forgets the session, its runs and journals, in the store and here. A run that is under way fails: what it writes
+    /// is refused.
     ///
     /// # Errors
     ///
@@ -154,6 +169,9 @@ impl<S: LocalSessionStore> Keeper<S> {
     pub async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
         let kept = self.book.get(session).ok_or(StoreError::Closed)?;
         self.store.delete(&kept.owner).await?;
+        // Another claim ends the one that a run may still write with; what it wrote in between goes, too.
+        let owner = self.store.claim(session).await?;
+        self.store.delete(&owner).await?;
         drop(self.book.remove(session));
         Ok(())
     }

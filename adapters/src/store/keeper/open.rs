@@ -1,6 +1,7 @@
 //! How a session is opened: as it was saved, or rebuilt from the journal of the run that its process was lost with (H7).
 
 use super::{Keeper, Scribe, covers};
+use crate::boundary::BoundarySource;
 use crate::core::Outbox;
 use crate::core::error::Misuse;
 use crate::core::history::History;
@@ -14,6 +15,7 @@ use crate::host::{Flavour, HostTransport};
 use crate::run::Run;
 use crate::session::Session;
 use crate::start::{Rebuilt, RunOptions, StartError};
+use crate::store::check::as_kept;
 use crate::store::{JournalId, JournalSummary, LocalSessionStore, Owner, Page, StoreError};
 use crate::sync::Arc;
 use crate::timer::Timer;
@@ -77,6 +79,7 @@ pub struct Orphan<F: Flavour, T, S> {
     stored: Option<Snapshot>,
     journal: JournalSummary,
     recovered: Recovered,
+    source: Option<BoundarySource>,
 }
 
 impl<F: Flavour, T, S> fmt::Debug for Orphan<F, T, S> {
@@ -102,6 +105,7 @@ impl<S: LocalSessionStore> Keeper<S> {
         if !engine.host().book().is_some_and(|book| book.is(&self.book)) {
             return Err(OpenError::OtherHost);
         }
+        self.flush_all(session).await?;
         let owner = self.store.claim(session).await?;
         let stored = self.store.load(session).await?;
         let journal = self.store.journals(session).await?.pop();
@@ -113,17 +117,31 @@ impl<S: LocalSessionStore> Keeper<S> {
                 self.retire(&owner, snapshot).await?;
             }
             let empty = || Snapshot::new(session.clone(), Revision(0), History::default());
-            return Ok(Opened::Session(engine.restore(&stored.unwrap_or_else(empty))?));
+            let stored = stored.unwrap_or_else(empty);
+            return Ok(Opened::Session(engine.restore_claimed(&stored, Some(owner.epoch))?));
         };
         let recovered = self.rebuild(&journal.id).await?;
         let is_over = recovered.run.is_over();
         let (keeper, engine) = (self.clone(), engine.clone());
-        let orphan = Orphan { keeper, engine, owner, stored, journal, recovered };
+        let orphan = Orphan { keeper, engine, owner, stored, journal, recovered, source: None };
         if is_over {
             orphan.finish().await.map(Opened::Session)
         } else {
             Ok(Opened::Orphan(Box::new(orphan)))
         }
+    }
+
+    /// Records what runs of the session have left here, as far as its claim still counts.
+    async fn flush_all(&self, session: &SessionId) -> Result<(), StoreError> {
+        for tail in self.book.get(session).map(|kept| kept.tails).unwrap_or_default() {
+            match self.flush(&tail).await {
+                // What another owner has decided stands.
+                Ok(())
+                | Err(StoreError::Fenced { .. } | StoreError::Gap { .. } | StoreError::Differs { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Replays a journal.
@@ -139,7 +157,8 @@ impl<S: LocalSessionStore> Keeper<S> {
                 text.push(b'\n');
             }
         }
-        Ok(recover(&text, &JournalBounds::default())?)
+        let bounds = JournalBounds { bytes: text.len() as u64, line: as_kept(text.len()) };
+        Ok(recover(&text, &bounds)?)
     }
 }
 
@@ -161,14 +180,23 @@ impl<F: Flavour, T: Timer + Clone, S: LocalSessionStore> Orphan<F, T, S> {
         self.finish().await
     }
 
+    /// With this source of boundary inputs for the run and the session, if the run goes on. A run that was started with
+    /// one is asked for another: without it, it fails when it comes to its next question (B6).
+    pub fn boundary_inputs(mut self, source: BoundarySource) -> Self {
+        self.source = Some(source);
+        self
+    }
+
     /// Goes on with the run: what may be begun again is, and tools that may have run have an unknown outcome. Its events
-    /// begin behind those that are in the store.
+    /// begin behind those that are in the store, and so does what a journal among the options gets. Whether it is put aside by
+    /// itself stays as it was started.
     ///
     /// # Errors
     ///
     /// [`OpenError`].
     pub fn go_on(self, options: RunOptions) -> Result<Resumed<F, T>, OpenError> {
         let (session, scribe) = self.session_before()?;
+        drop(session.set_boundary_inputs(self.source)?);
         let Recovered { run, recorder, .. } = self.recovered;
         let rebuilt = Rebuilt { machine: run, recorder, scribe };
         let (run, driver) = crate::start::go_on(&session, rebuilt, options)?;
@@ -190,7 +218,7 @@ impl<F: Flavour, T: Timer + Clone, S: LocalSessionStore> Orphan<F, T, S> {
             Some(value) if value.revision() == revision => snapshot.with_suspended(value),
             _ => snapshot,
         };
-        let session = self.engine.restore(&snapshot)?;
+        let session = self.engine.restore_claimed(&snapshot, Some(self.owner.epoch))?;
         Ok((session, self.scribe()?))
     }
 
@@ -209,8 +237,12 @@ impl<F: Flavour, T: Timer + Clone, S: LocalSessionStore> Orphan<F, T, S> {
     /// Goes on with the record behind what is in the store.
     fn scribe(&self) -> Result<Scribe, OpenError> {
         let JournalId { session, run, part } = &self.journal.id;
-        let tail = self.keeper.book.tail(session, run, *part, self.journal.lines);
-        let tail = tail.ok_or(OpenError::Store(StoreError::Closed))?;
+        let book = &self.keeper.book;
+        let tail = book.tail(&self.owner, run, *part, self.journal.lines);
+        let tail = tail.ok_or_else(|| match book.epoch(session) {
+            Some(current) => StoreError::Fenced { epoch: self.owner.epoch, current },
+            None => StoreError::Closed,
+        })?;
         Ok(Scribe::new(tail, self.recovered.seq))
     }
 
@@ -226,7 +258,7 @@ impl<F: Flavour, T: Timer + Clone, S: LocalSessionStore> Orphan<F, T, S> {
         let outcome = self.recovered.run.outcome().cloned();
         let outcome = outcome.ok_or(OpenError::Store(StoreError::Closed))?;
         let snapshot = self.committed(&outcome);
-        let session = self.engine.restore(&snapshot)?;
+        let session = self.engine.restore_claimed(&snapshot, Some(self.owner.epoch))?;
         let expected = self.stored.as_ref().map(Snapshot::revision);
         self.keeper.save_snapshot(&self.owner, &snapshot, expected).await?;
         Ok(session)

@@ -4,7 +4,7 @@ use crate::core::text::{Text, prefix};
 use crate::store::StoreError;
 use rusqlite::{Connection, ErrorCode};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The version of the tables that this crate makes, and the only one that it opens.
 pub const VERSION: i64 = 1;
@@ -54,13 +54,30 @@ const TABLES: &str = "
 /// Opens a file, or makes one.
 pub(super) fn open(path: &Path, busy: Duration) -> Result<Connection, StoreError> {
     let connection = Connection::open(path)?;
+    // SQLite counts milliseconds up to this many.
+    let busy = busy.min(Duration::from_millis(i32::MAX.unsigned_abs().into()));
     connection.busy_timeout(busy)?;
-    prepare(&connection).map(|()| connection)
+    prepare(&connection, busy).map(|()| connection)
 }
 
-fn prepare(connection: &Connection) -> Result<(), StoreError> {
+/// Has the file written ahead, and says which mode it has. Of this change alone SQLite does not wait for other processes.
+fn write_ahead(connection: &Connection, busy: Duration) -> Result<String, StoreError> {
+    let begun = Instant::now();
+    loop {
+        match connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)) {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && begun.elapsed() < busy =>
+            {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            mode => return Ok(mode?),
+        }
+    }
+}
+
+fn prepare(connection: &Connection, busy: Duration) -> Result<(), StoreError> {
     let is_ours = identify(connection)?;
-    let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
+    let mode = write_ahead(connection, busy)?;
     if mode != "wal" {
         let what = format!("the file cannot have a write-ahead log, but {mode}");
         return Err(StoreError::Failed(what.into()));
@@ -75,8 +92,16 @@ fn prepare(connection: &Connection) -> Result<(), StoreError> {
     if is_ours { Ok(()) } else { create(connection) }
 }
 
-/// Whether the tables are there; an error if something else is.
+/// Whether the tables are there; an error if something else is. All of it is read at one moment: another process may be
+/// making the tables.
 fn identify(connection: &Connection) -> Result<bool, StoreError> {
+    connection.execute_batch("SAVEPOINT look")?;
+    let found = look(connection);
+    connection.execute_batch("RELEASE look")?;
+    found
+}
+
+fn look(connection: &Connection) -> Result<bool, StoreError> {
     let number = |name: &str| -> Result<i64, StoreError> {
         Ok(connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0))?)
     };

@@ -3,7 +3,7 @@
 use crate::core::id::{Revision, RunId, Seq, SessionId};
 use crate::core::snapshot::Snapshot;
 use crate::core::text::Text;
-use crate::store::check::fresh;
+use crate::store::check::{as_kept, fresh};
 use crate::store::{Epoch, JournalId, JournalSummary, Line, Owner, Page, Record, RunSummary, StoreError};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -46,7 +46,7 @@ pub(super) fn load(connection: &Connection, session: &SessionId) -> Result<Optio
     let sql = "SELECT snapshot FROM session WHERE id = ?1";
     let json: Option<Option<String>> =
         connection.query_row(sql, [session.as_str()], |row| row.get(0)).optional()?;
-    Ok(json.flatten().map(|json| Snapshot::from_json(&json)).transpose()?)
+    Ok(json.flatten().map(|json| Snapshot::from_json_within(&json, &as_kept(json.len()))).transpose()?)
 }
 
 pub(super) fn save(
