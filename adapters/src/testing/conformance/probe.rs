@@ -15,6 +15,8 @@ const LONGER: Duration = Duration::from_millis(25);
 const FAR: Duration = Duration::from_secs(3600);
 /// Later than any number of milliseconds in 31 bits.
 const MONTHS: Duration = Duration::from_secs(60 * 24 * 3600);
+/// How often a timer is asked a moment before its time.
+const NARROW_TRIES: usize = 200;
 /// Wakes that an alarm may give without need.
 const SPARE_WAKES: usize = 3;
 
@@ -107,13 +109,36 @@ async fn ask<T: Timer + Clone>(timer: T) -> Result<String, Wrong> {
         last = now;
     }
     ensure(Asked::new(timer.clone()).is_ready(start)?, "a time that has passed is not ready")?;
+    narrowly(&timer)?;
     eagerly(&timer).await?;
     let late = one_wait(&timer).await?;
     set_anew(&timer).await?;
     far_away(&timer).await?;
     several(&timer).await?;
+    another_waker(&timer).await?;
     dropped(&timer).await?;
     Ok(format!("woken {late} us late"))
+}
+
+/// Asked a moment before its time, it is not ready, be it one microsecond: read right after the answer, the clock still
+/// shows it in most of the tries.
+fn narrowly<T: Timer + Clone>(timer: &T) -> Result<(), Wrong> {
+    let mut asked = Asked::new(timer.clone());
+    for before in (1..=4).cycle().take(NARROW_TRIES) {
+        asked.is_ready(timer.now().after(Duration::from_micros(before)))?;
+    }
+    Ok(())
+}
+
+/// Asked again for the same time by another task, it wakes that one.
+async fn another_waker<T: Timer + Clone>(timer: &T) -> Result<(), Wrong> {
+    let mut asked = Asked::new(timer.clone());
+    let at = timer.now().after(LONGER);
+    let first = asked.timer.poll_at(at, &mut Context::from_waker(Waker::noop()));
+    ensure(first.is_pending(), "ready at once")?;
+    ensure(!asked.is_ready(at)?, "ready at once")?;
+    sleep(timer.clone(), 2 * LONGER).await;
+    ensure(asked.wakes() >= 1, "asked again by another task, it did not wake that one")
 }
 
 /// Asked without being woken, it is ready at its time and not before, as one that counts whole milliseconds may be.
