@@ -12,7 +12,7 @@ use crate::core::usage::Usage;
 use crate::engine::EngineShutdown;
 use crate::host::{CompactionContext, Flavour, PANICKED};
 use crate::panics::caught;
-use crate::session::{Session, SessionShared};
+use crate::session::{Session, SessionShared, grown};
 use crate::sync::Arc;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -45,6 +45,9 @@ pub enum CompactError {
     /// The host has no compactor.
     #[error("the host has no compactor")]
     NoCompactor,
+    /// The revision is the last that JSON can carry.
+    #[error("the session's revision cannot grow any more")]
+    RevisionFull,
     /// Nothing is old enough to be replaced.
     #[error("nothing in the history is old enough to be replaced")]
     NothingToReplace,
@@ -75,6 +78,8 @@ impl<F: Flavour, T> Drop for Held<'_, F, T> {
 struct Plan {
     history: History,
     request: CompactionRequest,
+    /// The revision that it would have.
+    revision: Revision,
 }
 
 pub(crate) async fn compact<F: Flavour, T>(session: &Session<F, T>) -> Result<Compacted, CompactError> {
@@ -122,13 +127,14 @@ fn failed(fault: &CompactionFault, limits: &Limits) -> CompactError {
 fn plan<F: Flavour, T>(session: &Session<F, T>, history: History) -> Result<Plan, CompactError> {
     let engine = &session.engine;
     let policy = engine.config.compaction_policy();
+    let revision = grown(session.shared.revision()).ok_or(CompactError::RevisionFull)?;
     let kept = policy.keep_tokens.unwrap_or(history.estimated_tokens() / 2);
     let cut = cut(&history, policy, unread(&history), kept).ok_or(CompactError::NothingToReplace)?;
     let (id, model) = (session.shared.id.clone(), Arc::clone(engine.host.model_spec()));
     let request = CompactionRequest::new(id, Trigger::Manual, model, history.clone(), cut)
         .tools(engine.host.tools().iter().filter(|spec| !spec.hidden).cloned().collect())
         .most_bytes(engine.config.limits().response_bytes);
-    Ok(Plan { history, request })
+    Ok(Plan { history, request, revision })
 }
 
 fn install(
@@ -139,7 +145,7 @@ fn install(
 ) -> Result<Compacted, CompactionError> {
     let bounds =
         MessageBounds { parts: limits.parts, text: limits.response_bytes, image: limits.image_bytes };
-    let revision = Revision(session.revision().0 + 1);
+    let revision = plan.revision;
     let mut count = 0;
     let history = replaced(&plan.history, plan.request.cut, compaction, &bounds, || {
         count += 1;

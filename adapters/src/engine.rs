@@ -72,6 +72,9 @@ pub enum SessionError {
     /// The source of ids gave one that is not valid (M1).
     #[error(transparent)]
     Id(#[from] IdError),
+    /// The revision is the last that JSON can carry.
+    #[error("the session's revision cannot grow any more")]
+    RevisionFull,
 }
 
 impl From<SnapshotError> for SessionError {

@@ -10,6 +10,7 @@ use crate::core::message::Message;
 use crate::core::outcome::{Outcome, RunResult};
 use crate::core::snapshot::Metadata;
 use crate::core::suspend::{ResumeError, Suspended};
+use crate::core::time::MAX_EXACT;
 use crate::core::tool::Approvals;
 use crate::driver::Driver;
 use crate::engine::{Inner, SessionError};
@@ -186,7 +187,7 @@ impl<F: Flavour, T> Session<F, T> {
     /// # Errors
     ///
     /// [`SessionError::Busy`] while a run is going on; [`SessionError::History`] or [`SessionError::OpenCalls`] if
-    /// the result would not be valid, and then nothing has changed (M4).
+    /// the result would not be valid (M4); [`SessionError::RevisionFull`]. Nothing has changed then.
     pub fn append(&self, messages: impl IntoIterator<Item = Message>) -> Result<Revision, SessionError> {
         let messages: Vec<Message> = messages.into_iter().collect();
         self.change(|history| {
@@ -243,10 +244,10 @@ impl<F: Flavour, T> Session<F, T> {
         if !matches!(state.active, Active::None) {
             return Err(SessionError::Busy);
         }
+        let revision = grown(state.revision).ok_or(SessionError::RevisionFull)?;
         let history = make(&state.history)?;
         at_rest(&history)?;
-        state.history = history;
-        state.revision.0 += 1;
+        (state.history, state.revision) = (history, revision);
         state.context.start_over();
         Ok(state.revision)
     }
@@ -376,7 +377,7 @@ impl SessionShared {
     pub(crate) fn install_compaction(&self, history: History) -> Revision {
         let mut state = lock(&self.state);
         state.history = history;
-        state.revision.0 += 1;
+        state.revision = grown(state.revision).unwrap_or(state.revision);
         state.context.start_over();
         state.revision
     }
@@ -426,6 +427,11 @@ impl SessionShared {
             Active::None | Active::Reserved => None,
         }
     }
+}
+
+/// The revision after one more commit; `None` if JSON could not carry it.
+pub(crate) fn grown(revision: Revision) -> Option<Revision> {
+    (revision.0 < MAX_EXACT).then(|| Revision(revision.0 + 1))
 }
 
 fn at_rest(history: &History) -> Result<(), SessionError> {

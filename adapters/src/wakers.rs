@@ -58,6 +58,11 @@ pub(crate) struct Woken {
 }
 
 impl Woken {
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.wakers.is_empty()
+    }
+
     /// Adds one.
     pub(crate) fn push(&mut self, waker: Option<Waker>) {
         self.wakers.extend(waker);

@@ -85,7 +85,8 @@ impl Clock {
         Time::from_micros(u64::try_from(self.origin.elapsed().as_micros()).unwrap_or(u64::MAX))
     }
 
-    /// Wakes whose alarm is due; how long it is to the next one.
+    /// Wakes whose alarm is due; how long it is to the next one. What is woken may set another alarm within the wake: then
+    /// this is to be asked again at once.
     fn ring(&self) -> Option<Duration> {
         let now = self.now();
         let mut woken = Woken::default();
@@ -96,8 +97,9 @@ impl Clock {
             }
             state.alarms.first_key_value().map(|((at, _), _)| at.since(now))
         };
+        let asks_again = !woken.is_empty();
         woken.wake();
-        rest
+        if asks_again { Some(Duration::ZERO) } else { rest }
     }
 }
 

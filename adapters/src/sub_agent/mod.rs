@@ -223,7 +223,8 @@ impl<F: Flavour, T: Timer + Clone> SubAgent<F, T> {
             SessionError::Busy
             | SessionError::History(_)
             | SessionError::OpenCalls { .. }
-            | SessionError::OtherState => StartError::Busy,
+            | SessionError::OtherState
+            | SessionError::RevisionFull => StartError::Busy,
         })?;
         let (run, driver) = session.start_with(input, options)?;
         Ok((session.id().clone(), run, driver))

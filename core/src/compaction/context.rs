@@ -65,7 +65,7 @@ impl ContextState {
         self.measured = Some(Measured { reported, local, is_prefix: true });
         if let Some(before) = self.unproven.take() {
             let over = policy.at_tokens.is_some_and(|at| reported >= at);
-            self.failures = if over { before + 1 } else { 0 };
+            self.failures = if over { before.saturating_add(1) } else { 0 };
             self.last = Some(reported);
         }
     }

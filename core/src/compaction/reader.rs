@@ -63,7 +63,8 @@ impl SummaryReader {
                 }
             }
             ModelItem::Context(context) => {
-                self.kept = self.kept.saturating_add(context.payload.len() as u64);
+                // One without content takes a place too.
+                self.kept = self.kept.saturating_add(context.payload.len().max(1) as u64);
                 if self.kept <= self.most {
                     self.contexts.push(context);
                 }
@@ -222,6 +223,9 @@ mod tests {
         };
         assert!(read(10, [context(5), context(5), done(Finish::Stop)]).is_ok());
         assert!(read(10, [context(5), context(6), done(Finish::Stop)]).is_err());
+        // What has no content takes a place, so that not any number of it is kept.
+        assert!(read(10, (0..10).map(|_| context(0)).chain([done(Finish::Stop)])).is_ok());
+        assert!(read(10, (0..11).map(|_| context(0)).chain([done(Finish::Stop)])).is_err());
         // What is escaped counts as it is written.
         assert!(read(10, [ModelItem::Text("\"".repeat(6).as_str().into())]).is_err());
     }

@@ -196,7 +196,7 @@ fn timers_with_a_fault_are_found() {
     for (fault, expected) in [
         (Fault::Early, "ready for"),
         (Fault::Never, "stuck"),
-        (Fault::Deaf, "stuck"),
+        (Fault::Deaf, "ready for"),
         (Fault::Wraps, "ready for 5184000"),
         (Fault::Storms, "wakes for one alarm"),
         (Fault::Back, "went back"),

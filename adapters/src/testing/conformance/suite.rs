@@ -84,7 +84,9 @@ impl Suite {
         self
     }
 
-    /// Only the scenarios of these names.
+    /// Only the scenarios of these names: `order`, `drop`, `abort`, `panic`, `cancel`, `cancel-busy`, `odd-timers`,
+    /// `deadlines`, `fairness`, `wakes`, `threads`, `parked`, `wakers`, `re-entry`, `timer`. A name that is none of them is
+    /// a failure of the report.
     pub fn only<'a>(mut self, scenarios: impl IntoIterator<Item = &'a str>) -> Self {
         self.only = Some(scenarios.into_iter().map(str::to_owned).collect());
         self
@@ -95,7 +97,15 @@ impl Suite {
         let wanted =
             |name: &str| self.only.as_ref().is_none_or(|only| only.iter().any(|known| known == name));
         let places = self.names.iter().enumerate().filter(|(_, name)| wanted(name));
-        Report { host: self.host.clone(), rows: places.map(|(place, name)| self.row(place, name)).collect() }
+        let unknown = self.only.iter().flatten().filter(|name| !self.names.contains(&name.as_str()));
+        let unknown = unknown.map(|name| Row {
+            scenario: "only",
+            hash: None,
+            measured: String::new(),
+            failure: Some(format!("there is no scenario {name:?}, but {}", self.names.join(", "))),
+        });
+        let rows = places.map(|(place, name)| self.row(place, name)).chain(unknown).collect();
+        Report { host: self.host.clone(), rows }
     }
 
     fn row(&self, place: usize, scenario: &'static str) -> Row {

@@ -5,6 +5,7 @@ mod ends;
 mod hostile;
 mod order;
 mod pace;
+mod parked;
 pub(super) mod real;
 mod timers;
 
@@ -43,7 +44,7 @@ pub(super) struct Scenario<K: Kind> {
 
 /// All scenarios.
 pub(super) fn all<K: Kind>() -> Vec<Scenario<K>> {
-    let plays: [(&'static str, Play<K>); 13] = [
+    let plays: [(&'static str, Play<K>); 14] = [
         ("order", order::order),
         ("drop", ends::drops),
         ("abort", ends::aborts),
@@ -55,6 +56,7 @@ pub(super) fn all<K: Kind>() -> Vec<Scenario<K>> {
         ("fairness", pace::fairness),
         ("wakes", pace::wakes),
         ("threads", pace::threads),
+        ("parked", parked::parked),
         ("wakers", hostile::wakers),
         ("re-entry", hostile::reentry),
     ];

@@ -4,6 +4,7 @@ use super::super::flavours::Kind;
 use super::super::hosts::Runs;
 use super::super::stage::{Setting, Stage, Wrong, ensure};
 use super::Found;
+use crate::core::event::Envelope;
 use crate::core::model::{Completion, Finish, ModelItem, ModelRequest, Problem};
 use crate::host::{Model, ModelContext};
 use crate::panics::drop_caught;
@@ -170,7 +171,11 @@ impl Model for Fed {
 }
 
 fn words_read<K: Kind>(stage: &Stage<'_, K>) -> usize {
-    lock(&stage.read).iter().filter(|envelope| envelope.event.kind().as_str() == "text.delta").count()
+    words(&lock(&stage.read))
+}
+
+pub(super) fn words(events: &[Envelope]) -> usize {
+    events.iter().filter(|envelope| envelope.event.kind().as_str() == "text.delta").count()
 }
 
 /// Each input wakes the driver once, and reaches the reader.
