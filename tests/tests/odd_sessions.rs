@@ -131,7 +131,7 @@ fn steers_around_a_suspension() {
     let value = control.suspend().unwrap();
     let outcome = block_on(&mut driver);
     let returned: Vec<_> = outcome.unapplied.iter().map(|steer| steer.id.clone()).collect();
-    assert_eq!(returned, [waits.clone()]);
+    assert_eq!(returned, std::slice::from_ref(&waits));
     assert!(matches!(control.steer("late"), Err(SteerError::NotAccepting)));
     drop((run, control, driver));
     let value = Arc::new(Suspended::from_json(&value.to_json()).unwrap());

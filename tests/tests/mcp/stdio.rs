@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 const WELCOME: &str =
     r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}}}}"#;
 
-/// A shell that reads the handshake, answers it, and then does this.
+/// A shell that reads the handshake, answers it, and then does this. What answers a call has to read it first: an answer
+/// that is there before its call is nobody's.
 fn shell(then: &str) -> StdioServer {
     StdioServer::new("sh").arg("-c").arg(format!("read -r hello; echo '{WELCOME}'; read -r ready\n{then}"))
 }
@@ -64,7 +65,7 @@ fn the_end_of_a_server_tells_its_last_words_without_secrets() {
 #[test]
 fn the_environment_is_what_was_given() {
     let server = shell(
-        r#"echo "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"$A,$CARGO_MANIFEST_DIR,$HOME,$CARGO\"}]}}"; sleep 9"#,
+        r#"read -r call; echo "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"$A,$CARGO_MANIFEST_DIR,$HOME,$CARGO\"}]}}"; sleep 9"#,
     );
     assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
     let client = connect(&server.env("A", "given").inherit("CARGO")).unwrap();
@@ -75,7 +76,7 @@ fn the_environment_is_what_was_given() {
 
 #[test]
 fn a_flood_on_the_standard_error_holds_up_nothing() {
-    let then = r#"i=0; while [ $i -lt 20000 ]; do echo "this is line $i of noise" >&2; i=$((i+1)); done
+    let then = r#"read -r call; i=0; while [ $i -lt 20000 ]; do echo "this is line $i of noise" >&2; i=$((i+1)); done
         echo '{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"done"}]}}'; sleep 9"#;
     let client = connect(&shell(then)).unwrap();
     let output = timely(client.call("t", "{}").unwrap()).unwrap();
@@ -84,7 +85,7 @@ fn a_flood_on_the_standard_error_holds_up_nothing() {
 
 #[test]
 fn a_line_over_the_bound_is_skipped_and_its_call_told() {
-    let then = r#"printf '{"jsonrpc":"2.0","result":{"x":"'; head -c 300000 /dev/zero | tr '\0' x
+    let then = r#"read -r long; read -r good; printf '{"jsonrpc":"2.0","result":{"x":"'; head -c 300000 /dev/zero | tr '\0' x
         printf '"},"id":2}\n{"jsonrpc":"2.0","id":3,"result":{"content":[]}}\n'; sleep 9"#;
     let mut limits = McpLimits::default();
     limits.line_bytes = 1000;
