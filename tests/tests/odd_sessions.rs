@@ -154,18 +154,20 @@ fn steers_around_a_suspension() {
     assert_eq!(users, 3, "the input, the first and the third steer");
 }
 
+/// An engine whose model answers three times, and whose runs have so many steps.
+fn engine_of_steps(steps: u32) -> Engine<runloom::Shared, ManualTimer> {
+    let mut limits = Limits::default();
+    limits.steps = steps;
+    let model = ScriptedModel::new(["one".into(), "two".into(), "three".into()]);
+    let host = Host::shared().model(ModelSpec::new("m"), model).build().unwrap();
+    Engine::builder(host, ManualTimer::new()).config(Config::new(limits).unwrap()).build()
+}
+
 /// A boundary question is answered by a steer, a cancel, a shutdown, from within its own answer's turn.
 #[test]
 fn commands_while_the_last_question_is_open() {
     for ends in ["steer", "cancel", "drop", "shutdown", "too large", "steer at the last step"] {
-        let last_step = ends == "steer at the last step";
-        let mut limits = Limits::default();
-        limits.steps = if last_step { 2 } else { 50 };
-        let host = Host::shared()
-            .model(ModelSpec::new("m"), ScriptedModel::new(["one".into(), "two".into(), "three".into()]));
-        let engine = Engine::builder(host.build().unwrap(), ManualTimer::new())
-            .config(Config::new(limits).unwrap())
-            .build();
+        let engine = engine_of_steps(if ends == "steer at the last step" { 2 } else { 50 });
         let session = engine.session().unwrap();
         let (source, mut questions) = boundary_inputs();
         session.set_boundary_inputs(Some(source)).unwrap();
