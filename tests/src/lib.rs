@@ -42,3 +42,4 @@ pub mod providers;
 pub mod records;
 pub mod runs;
 pub mod scratch;
+pub mod stores;

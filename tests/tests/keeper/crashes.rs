@@ -2,14 +2,9 @@
 
 use crate::stage::{Calls, Process, events, id, is_terminal, kinds, runs};
 use futures_lite::future::block_on;
-use runloom::store::{
-    JournalId, JournalSummary, Line, MemoryStore, Opened, Owner, Page, Record, RunSummary, SessionStore,
-    StoreError,
-};
+use runloom::store::{MemoryStore, Opened, Owner, Record, SessionStore, StoreError};
 use runloom::testing::Attempt;
-use runloom::{
-    Config, Problem, ProblemKind, Revision, RunId, RunOptions, RunResult, Seq, SessionId, Snapshot, Time,
-};
+use runloom::{Config, Problem, ProblemKind, Revision, RunId, RunOptions, RunResult, Seq, Snapshot, Time};
 use runloom_tests::bare::Task;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -38,46 +33,16 @@ impl Cut {
 }
 
 impl SessionStore for Cut {
-    async fn claim(&self, session: &SessionId) -> Result<Owner, StoreError> {
-        self.inner.claim(session).await
-    }
-    async fn load(&self, session: &SessionId) -> Result<Option<Snapshot>, StoreError> {
-        self.inner.load(session).await
-    }
+    runloom_tests::pass_on!(reading claim load);
+
     async fn save(&self, owner: &Owner, new: &Snapshot, old: Option<Revision>) -> Result<(), StoreError> {
         self.write(self.inner.save(owner, new, old)).await
-    }
-    async fn sessions(&self, after: Option<&SessionId>, limit: usize) -> Result<Vec<SessionId>, StoreError> {
-        self.inner.sessions(after, limit).await
     }
     async fn delete(&self, owner: &Owner) -> Result<(), StoreError> {
         self.write(self.inner.delete(owner)).await
     }
     async fn record(&self, owner: &Owner, record: &Record) -> Result<(), StoreError> {
         self.write(self.inner.record(owner, record)).await
-    }
-    async fn runs(
-        &self,
-        session: &SessionId,
-        after: u64,
-        limit: usize,
-    ) -> Result<Vec<RunSummary>, StoreError> {
-        self.inner.runs(session, after, limit).await
-    }
-    async fn events(
-        &self,
-        session: &SessionId,
-        run: &RunId,
-        after: Seq,
-        page: Page,
-    ) -> Result<Vec<Line>, StoreError> {
-        self.inner.events(session, run, after, page).await
-    }
-    async fn journals(&self, session: &SessionId) -> Result<Vec<JournalSummary>, StoreError> {
-        self.inner.journals(session).await
-    }
-    async fn journal(&self, name: &JournalId, after: u64, page: Page) -> Result<Vec<Line>, StoreError> {
-        self.inner.journal(name, after, page).await
     }
     async fn retire(&self, owner: &Owner, run: &RunId, before: Seq) -> Result<(), StoreError> {
         self.write(self.inner.retire(owner, run, before)).await

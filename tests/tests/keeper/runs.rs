@@ -3,13 +3,12 @@
 use crate::stage::{Calls, Process, events, id, is_terminal, kinds, runs, spec};
 use futures_lite::future::block_on;
 use runloom::store::{
-    JournalId, JournalSummary, Keeper, Line, MemoryStore, OpenError, Owner, Page, Record, RunSummary,
-    SessionStore, SqliteStore, StoreError,
+    JournalId, Keeper, MemoryStore, OpenError, Owner, Page, Record, SessionStore, SqliteStore, StoreError,
 };
 use runloom::testing::{Attempt, ScriptedModel};
 use runloom::{
     ApprovalPolicy, Engine, Host, HostAnswer, ManualTimer, Metadata, ModelSpec, Revision, RunError, RunId,
-    RunOptions, RunResult, Seq, SessionId, Snapshot, StartError, local_tool_fn,
+    RunOptions, RunResult, Seq, StartError, local_tool_fn,
 };
 use runloom_core::journal::{JournalBounds, replay};
 use runloom_tests::bare::Task;
@@ -99,21 +98,8 @@ impl Gated {
 }
 
 impl SessionStore for Gated {
-    async fn claim(&self, session: &SessionId) -> Result<Owner, StoreError> {
-        self.inner.claim(session).await
-    }
-    async fn load(&self, session: &SessionId) -> Result<Option<Snapshot>, StoreError> {
-        self.inner.load(session).await
-    }
-    async fn save(&self, owner: &Owner, new: &Snapshot, old: Option<Revision>) -> Result<(), StoreError> {
-        self.inner.save(owner, new, old).await
-    }
-    async fn sessions(&self, after: Option<&SessionId>, limit: usize) -> Result<Vec<SessionId>, StoreError> {
-        self.inner.sessions(after, limit).await
-    }
-    async fn delete(&self, owner: &Owner) -> Result<(), StoreError> {
-        self.inner.delete(owner).await
-    }
+    runloom_tests::pass_on!(reading claim load save delete retire);
+
     async fn record(&self, owner: &Owner, record: &Record) -> Result<(), StoreError> {
         std::future::poll_fn(|cx| {
             let mut open = self.open.lock().unwrap();
@@ -126,32 +112,6 @@ impl SessionStore for Gated {
         })
         .await;
         self.inner.record(owner, record).await
-    }
-    async fn runs(
-        &self,
-        session: &SessionId,
-        after: u64,
-        limit: usize,
-    ) -> Result<Vec<RunSummary>, StoreError> {
-        self.inner.runs(session, after, limit).await
-    }
-    async fn events(
-        &self,
-        session: &SessionId,
-        run: &RunId,
-        after: Seq,
-        page: Page,
-    ) -> Result<Vec<Line>, StoreError> {
-        self.inner.events(session, run, after, page).await
-    }
-    async fn journals(&self, session: &SessionId) -> Result<Vec<JournalSummary>, StoreError> {
-        self.inner.journals(session).await
-    }
-    async fn journal(&self, name: &JournalId, after: u64, page: Page) -> Result<Vec<Line>, StoreError> {
-        self.inner.journal(name, after, page).await
-    }
-    async fn retire(&self, owner: &Owner, run: &RunId, before: Seq) -> Result<(), StoreError> {
-        self.inner.retire(owner, run, before).await
     }
 }
 

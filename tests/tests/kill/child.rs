@@ -3,14 +3,11 @@
 use crate::said;
 use futures_lite::future::block_on;
 use runloom::smol::SmolTimer;
-use runloom::store::{
-    JournalId, JournalSummary, Keeper, Line, Opened, Owner, Page, Record, RunSummary, SessionStore,
-    SqliteStore, StoreError,
-};
+use runloom::store::{Keeper, Opened, Owner, Record, SessionStore, SqliteStore, StoreError};
 use runloom::testing::{Attempt, ScriptedModel};
 use runloom::{
-    Access, Engine, Host, ModelSpec, Revision, RunId, RunOptions, Seq, Session, SessionId, Shared, Snapshot,
-    ToolOutput, ToolSpec, tool_fn,
+    Access, Engine, Host, ModelSpec, Revision, RunOptions, Session, SessionId, Shared, Snapshot, ToolOutput,
+    ToolSpec, tool_fn,
 };
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -56,51 +53,15 @@ impl Telling {
 }
 
 impl SessionStore for Telling {
-    async fn claim(&self, session: &SessionId) -> Result<Owner, StoreError> {
-        self.inner.claim(session).await
-    }
-    async fn load(&self, session: &SessionId) -> Result<Option<Snapshot>, StoreError> {
-        self.inner.load(session).await
-    }
+    runloom_tests::pass_on!(reading claim load delete retire);
+
     async fn save(&self, owner: &Owner, new: &Snapshot, old: Option<Revision>) -> Result<(), StoreError> {
         said::writes();
         self.told(self.inner.save(owner, new, old).await, |log| said::saved(new, log))
     }
-    async fn sessions(&self, after: Option<&SessionId>, limit: usize) -> Result<Vec<SessionId>, StoreError> {
-        self.inner.sessions(after, limit).await
-    }
-    async fn delete(&self, owner: &Owner) -> Result<(), StoreError> {
-        self.inner.delete(owner).await
-    }
     async fn record(&self, owner: &Owner, record: &Record) -> Result<(), StoreError> {
         said::writes();
         self.told(self.inner.record(owner, record).await, |log| said::recorded(owner, record, log))
-    }
-    async fn runs(
-        &self,
-        session: &SessionId,
-        after: u64,
-        limit: usize,
-    ) -> Result<Vec<RunSummary>, StoreError> {
-        self.inner.runs(session, after, limit).await
-    }
-    async fn events(
-        &self,
-        session: &SessionId,
-        run: &RunId,
-        after: Seq,
-        page: Page,
-    ) -> Result<Vec<Line>, StoreError> {
-        self.inner.events(session, run, after, page).await
-    }
-    async fn journals(&self, session: &SessionId) -> Result<Vec<JournalSummary>, StoreError> {
-        self.inner.journals(session).await
-    }
-    async fn journal(&self, name: &JournalId, after: u64, page: Page) -> Result<Vec<Line>, StoreError> {
-        self.inner.journal(name, after, page).await
-    }
-    async fn retire(&self, owner: &Owner, run: &RunId, before: Seq) -> Result<(), StoreError> {
-        self.inner.retire(owner, run, before).await
     }
 }
 
