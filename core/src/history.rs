@@ -131,12 +131,6 @@ impl History {
         Ok(history)
     }
 
-    /// The same messages under other bounds, which they may exceed already.
-    pub(crate) fn bounded(mut self, bounds: HistoryBounds) -> Self {
-        self.bounds = bounds;
-        self
-    }
-
     /// Number of messages.
     pub fn len(&self) -> usize {
         self.len

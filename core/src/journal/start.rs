@@ -150,7 +150,7 @@ fn read_history(node: &Node, place: &Place<'_>) -> Result<History, ImportError> 
             (fields.need("most_messages", read_size)?, fields.need("most_bytes", read_number)?);
         let unbounded = HistoryBounds { messages: usize::MAX, bytes: u64::MAX };
         let history = History::from_messages(unbounded, messages).map_err(|error| place.error(error))?;
-        Ok(history.bounded(HistoryBounds { messages: most, bytes }))
+        Ok(history.with_bounds(HistoryBounds { messages: most, bytes }))
     })
 }
 

@@ -132,7 +132,7 @@ fn history() -> History {
     ];
     // A run may have brought it above its bounds.
     let history = History::from_messages(HistoryBounds::default(), messages).unwrap();
-    history.bounded(HistoryBounds { messages: 2, bytes: u64::MAX })
+    history.with_bounds(HistoryBounds { messages: 2, bytes: u64::MAX })
 }
 
 fn model() -> Arc<ModelSpec> {
