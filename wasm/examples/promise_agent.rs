@@ -1,10 +1,12 @@
-//! An agent that awaits a promise of JavaScript: such a future cannot move between threads, and need not.
+//! An agent that awaits a promise of JavaScript: such a future cannot move between threads, and need not. And a journal
+//! that another machine has written, replayed here.
 #![cfg(target_arch = "wasm32")]
 
 use futures_lite::StreamExt;
 use js_sys::{Function, Promise};
 use runloom::agui::server::{Error, LocalAgent, Result, RunContext, Runner};
 use runloom::agui::{RunAgentInput, RunOutcome};
+use runloom::core::journal::{JournalBounds, replay};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
@@ -51,4 +53,12 @@ pub async fn run(input: String, ask: Function, stop: Promise) -> std::result::Re
         lines.push('\n');
     }
     Ok(lines)
+}
+
+/// Replays a journal and returns the log, one event a line (L7).
+#[wasm_bindgen]
+pub fn replayed(journal: &str) -> std::result::Result<String, JsValue> {
+    let replayed = replay(journal.as_bytes(), &JournalBounds::default()).map_err(|error| error.to_string())?;
+    let log = replayed.run.log();
+    Ok(log.iter().map(|envelope| envelope.to_json(log.run_id()) + "\n").collect())
 }

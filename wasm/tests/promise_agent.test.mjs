@@ -1,10 +1,11 @@
 // Runs the agent of promise_agent.rs in Node: node --test wasm/tests/promise_agent.test.mjs, with PROMISE_AGENT naming the module
 // that the tool in .ci/bindgen has written.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import test from 'node:test';
 
-const { run } = createRequire(import.meta.url)(process.env.PROMISE_AGENT);
+const { run, replayed } = createRequire(import.meta.url)(process.env.PROMISE_AGENT);
 
 const input = (version) => JSON.stringify({
   threadId: 't', runId: 'r', protocolVersion: version, messages: [{ id: 'u', role: 'user', content: 'What is up?' }],
@@ -38,4 +39,15 @@ test('a stop ends a run whose promise is never kept', async () => {
   assert.deepEqual(seen.at(-1).outcome, { type: 'cancelled' });
   seen = await events(input(undefined), () => never, later());
   assert.equal(seen.at(-1).code, 'CANCELLED');
+});
+
+test('a journal that was written on another machine replays to the identical log', () => {
+  const journal = readFileSync(new URL('../../examples/recordings/recovered.journal.jsonl', import.meta.url), 'utf8');
+  const recorded = journal.split('\n').filter((line) => /^\{"at":\d+,"kind":/.test(line));
+  assert.ok(recorded.length > 20, `${recorded.length} events`);
+  assert.equal(replayed(journal), recorded.map((line) => `${line}\n`).join(''));
+
+  const changed = journal.replace('"text":"Let me lo"},"run_id"', '"text":"Let me so"},"run_id"');
+  assert.notEqual(changed, journal);
+  assert.throws(() => replayed(changed), (error) => String(error).includes('event 4'));
 });
