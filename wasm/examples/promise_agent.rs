@@ -58,7 +58,8 @@ pub async fn run(input: String, ask: Function, stop: Promise) -> std::result::Re
 /// Replays a journal and returns the log, one event a line (L7).
 #[wasm_bindgen]
 pub fn replayed(journal: &str) -> std::result::Result<String, JsValue> {
-    let replayed = replay(journal.as_bytes(), &JournalBounds::default()).map_err(|error| error.to_string())?;
+    let replayed =
+        replay(journal.as_bytes(), &JournalBounds::default()).map_err(|error| error.to_string())?;
     let log = replayed.run.log();
     Ok(log.iter().map(|envelope| envelope.to_json(log.run_id()) + "\n").collect())
 }
