@@ -136,7 +136,8 @@ pub(super) fn append(to: &mut String, at: Time, name: &str, value: &Node) {
     to.push_str(core::str::from_utf8(&bytes).unwrap_or_default());
 }
 
-/// Whether a line of a journal is an event of the log. In canonical JSON the time comes first, and then what tells the lines apart.
+/// Whether a line of a journal is an event of the log. In canonical JSON the time comes first, and then what tells the lines
+/// apart.
 pub fn is_event(line: &str) -> bool {
     let rest = line.strip_prefix("{\"at\":").unwrap_or_default();
     rest.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(",\"kind\":")

@@ -1,7 +1,8 @@
 //! Damaged journals: a typed error at its line, or the first event that differs; never a panic.
 
+use super::super::line::{Entry, What};
 use super::super::{Divergence, JournalBounds, JournalError, JournalProblem, ReplayError, recover, replay};
-use super::started;
+use super::{every, line_of, started};
 use crate::id::{CommandId, OpId, Seq};
 use crate::input::Input;
 use crate::model::{Completion, Finish, ModelItem};
@@ -192,13 +193,44 @@ fn damaged(journal: &[u8], dice: &mut u64) -> Vec<u8> {
     bytes
 }
 
+/// How many are damaged: `RUNLOOM_JOURNALS`, else 2,000.
+fn rounds() -> u64 {
+    std::env::var("RUNLOOM_JOURNALS").ok().and_then(|count| count.parse().ok()).unwrap_or(2_000)
+}
+
+/// A line is refused, or is written again as it came: nothing is repaired in silence.
+// proves: L7
+#[test]
+fn damage_in_a_line_of_any_kind_is_refused_or_stays() {
+    let line = |input: &Input| line_of(Time::from_secs(1), "input", input);
+    let lines: Vec<String> = every::inputs().iter().map(line).collect();
+    let (mut dice, mut refused, mut read) = (11, 0_u64, 0_u64);
+    for round in 0..rounds() {
+        let whole = &lines[usize::try_from(round).unwrap() % lines.len()];
+        let bytes = damaged(whole.as_bytes(), &mut dice);
+        let Ok(text) = core::str::from_utf8(&bytes) else { continue };
+        match Entry::read(text, &ImportBounds::default()) {
+            Err(error) => {
+                assert!(error.to_string().len() < 2_000, "{error}");
+                refused += 1;
+            }
+            Ok(Entry { at, what: What::Input(input) }) => {
+                assert_eq!(line_of(at, "input", &input), text, "{whole}");
+                read += 1;
+            }
+            Ok(Entry { what: What::Panicked(_), .. }) => panic!("{text}"),
+        }
+    }
+    std::println!("{refused} damaged lines refused, {read} read");
+    assert!(refused > read && read > 0, "{refused} {read}");
+}
+
 // proves: L7, H7
 #[test]
 fn damage_is_found_and_never_a_panic() {
-    let asked = std::env::var("RUNLOOM_JOURNALS").ok().and_then(|count| count.parse().ok());
     let journal = journal();
     let (mut dice, mut errors, mut diverged, mut same) = (7, 0_u64, 0_u64, 0_u64);
-    for _ in 0..asked.unwrap_or(2_000_u64) {
+    for _ in 0..rounds() {
         let bytes = damaged(journal.as_bytes(), &mut dice);
         let strict = replay(&bytes, &bounds());
         match &strict {
