@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Applies each mutation of tests/mutations/*.txt alone, and demands that the test it names fails.
 
-    python3 .ci/mutations.py [--first] [WORD ...]     all, or those whose rule, file, text or proof holds one of these
-                                                      words; --first: the first of each rule only
+    python3 .ci/mutations.py [--first] [WORD ...]     all, or those whose rule, file, text, proof or list holds one of
+                                                      these words; --first: the first of each rule only
 
 The format is described at the head of tests/mutations/spine.txt. The tree is copied once; every mutation is one
 incremental build there. A mutation is broken, and the run fails, if its text is not found exactly once, if it does not
@@ -43,7 +43,7 @@ def mutations():
                 key, _, value = line.partition(":")
                 block[key] = value.strip()
             elif block:
-                found.append(block)
+                found.append(dict(block, list=path.name))
                 block = {}
     return found
 
